@@ -31,9 +31,8 @@ public enum MigrationCLI {
     ///   - output: Receives results and help texts, one or more lines at a time.
     ///   - errorOutput: Receives warnings.
     /// - Throws: An error of ArgumentParser for invalid arguments; ``MigrationCLIError``;
-    ///   ``SettingsFileError``; ``MigrationStepFailure``; ``MigrationVerificationFailure``; and
-    ///   errors of opening the database, its key, or the runner. ``exitCode(for:)`` returns the
-    ///   exit code of each.
+    ///   ``SettingsFileError``; ``MigrationStepFailure``; ``CommandError``; and errors of opening the
+    ///   database, its key, or the runner. ``exitCode(for:)`` returns the exit code of each.
     public static func run(
         arguments: [String],
         host: MigrationCLIHost,

@@ -360,6 +360,17 @@ import Testing
         #expect(MigrationCLI.exitCode(for: try #require(failure)) == 1)
     }
 
+    @Test func anErrorOfACommandHasACodeATextAndAdvice() throws {
+        try run("migrate")
+        let error = try #require(
+            #expect(throws: CommandError.self) { try run("verify", "--require-index", "item.none") }
+        )
+        #expect(error.code.name == "verificationFailed")
+        #expect(error.localizedDescription == "verification failed: required_index item.none")
+        #expect(error.recoverySuggestion?.hasPrefix("The report on standard output") == true)
+        #expect(MigrationCLI.exitCode(for: error) == 2)
+    }
+
     @Test func schemaDumpNeedsASnapshotProvider() throws {
         #expect(throws: MigrationCLIError.schemaSnapshotNotConfigured) { try run("schema-dump") }
     }

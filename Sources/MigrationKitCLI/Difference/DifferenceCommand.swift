@@ -53,7 +53,7 @@ extension DifferenceCommand {
     /// - Parameters:
     ///   - names: Tables and views that the schemas leave out.
     ///   - present: A database with the present schema, in which rows are counted.
-    /// - Throws: ``HazardError`` for each hazard that isn't allowed; `SchemaMigrationError`;
+    /// - Throws: ``CommandError`` for each hazard that isn't allowed; `SchemaMigrationError`;
     ///   `SchemaMigrationProofError`.
     func provenMigration(
         _ difference: SchemaDifference,
@@ -69,8 +69,8 @@ extension DifferenceCommand {
         )
         let hazards = migration.hazards.filter { !comparison.allowedHazards.contains($0.kind) }
         guard hazards.isEmpty else {
-            throw HazardError(
-                hazards: try present?.read { db in
+            throw CommandError.hazards(
+                try present?.read { db in
                     try hazards.map { try CountedHazard($0, in: db) }
                 } ?? hazards.map { CountedHazard($0) }
             )

@@ -115,7 +115,7 @@ extension StoreCommand {
                 return ComparedSchema(source: source, schema: try Self.emptySchema())
             }
         case .folder(let path):
-            try LinkLeavesRepository.check(path)
+            try Repository.refuseLink(path)
             let folder = try MigrationFolder(ofStranger: path, names: context.namePattern)
             let runner = try GRDBMigrationRunner(
                 steps: folder.steps,
@@ -128,7 +128,7 @@ extension StoreCommand {
                     .inMemory(configuration: context.configurationOfSteps, read)
             )
         case .dump(let path):
-            if path != "-" { try LinkLeavesRepository.check(path) }
+            if path != "-" { try Repository.refuseLink(path) }
             let dump =
                 path == "-"
                 ? try SQLDump(descriptor: STDIN_FILENO, name: source.name) : try SQLDump(path: path)
@@ -137,7 +137,12 @@ extension StoreCommand {
                 do {
                     try dump.run(in: db)
                 } catch let error as SQLStatementError where error.code.exitStatus == .failed {
-                    throw BrokenDumpError(error: error)
+                    // A dump is somebody's input here, and no migration that fails.
+                    throw CommandError(
+                        ErrorCode("unusableDump", .dataError),
+                        error.errorDescription,
+                        error.recoverySuggestion
+                    )
                 }
                 return try read(db)
             }
@@ -181,17 +186,6 @@ extension StoreCommand {
             )
         }
     }
-}
-
-/// SQLite refuses a statement of a dump, which is somebody's input here, and no migration that fails.
-struct BrokenDumpError: CodedError, Equatable {
-    let error: SQLStatementError
-
-    var errorDescription: String? { error.errorDescription }
-
-    var recoverySuggestion: String? { error.recoverySuggestion }
-
-    var code: ErrorCode { ErrorCode("unusableDump", .dataError) }
 }
 
 extension MigrationFolderError {

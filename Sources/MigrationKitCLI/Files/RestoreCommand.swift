@@ -187,7 +187,7 @@ struct RestoreCommand: CopyCommand, DatabaseCommand {
 
     /// Asks whether to go on with the former key.
     ///
-    /// - Throws: The error if there is nobody to ask; ``KeyCommandError/declined``.
+    /// - Throws: The error if there is nobody to ask; ``CommandError/declined``.
     private func ask(
         about error: FormerKeyError,
         in context: CommandContext

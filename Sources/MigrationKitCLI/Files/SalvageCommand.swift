@@ -73,6 +73,15 @@ struct SalvageCommand: CopyCommand, DatabaseCommand {
                 SalvageText(report, database: path, width: context.reportWidth).text
             )
         }
-        guard report.isComplete else { throw SalvageLoss(path: path) }
+        guard report.isComplete else {
+            throw CommandError(
+                ErrorCode("incomplete", .verificationFailed),
+                "not everything in \(path) was recovered",
+                """
+                The report on standard output lists what is lost. Keep the damaged file. A backup \
+                may have what is missing.
+                """
+            )
+        }
     }
 }

@@ -3,23 +3,6 @@ import MigrationKitCommon
 import MigrationKitRescue
 import MigrationKitSQLCipher
 
-/// A salvage has finished, but couldn't recover everything.
-struct SalvageLoss: Error, LocalizedError {
-    let path: String
-
-    var errorDescription: String? { "not everything in \(path) was recovered" }
-
-    var recoverySuggestion: String? {
-        "The report on standard output lists what is lost. Keep the damaged file. A backup may have what is missing."
-    }
-}
-
-extension SalvageLoss: CodedError {
-    var code: ErrorCode { ErrorCode("incomplete", .verificationFailed) }
-}
-
-// MARK: - Salvage Text
-
 /// What `salvage` prints for people.
 struct SalvageText {
     /// How many pages and gaps are listed one by one.

@@ -156,8 +156,8 @@ struct VerifyCommand: StoreCommand, DatabaseCommand {
             )
         }
         guard failed.isEmpty else {
-            throw MigrationVerificationFailure(
-                failed: failed.map(\.name),
+            throw CommandError.verificationFailed(
+                failed.map(\.name),
                 hasDamagedPages: failed.contains(where: \.hasDamagedPages)
             )
         }

@@ -38,13 +38,13 @@ struct FleetFolder {
     /// - Throws: `noCopy` if it isn't, or isn't a regular file; `unusableStoreName`.
     func place(of store: FleetStore) throws -> String {
         let place = try Place(of: store)
-        let path = try folder(of: place, makes: false, NoCopy.init) + "/\(place.file())"
+        let path = try folder(of: place, makes: false, CommandError.noCopy) + "/\(place.file())"
         var status = stat()
         guard lstat(path, &status) == 0 else {
-            throw NoCopy(path: path, reason: systemReason(errno))
+            throw CommandError.noCopy(path: path, reason: systemReason(errno))
         }
         guard status.st_mode & S_IFMT == S_IFREG else {
-            throw NoCopy(path: path, reason: "it is not a regular file")
+            throw CommandError.noCopy(path: path, reason: "it is not a regular file")
         }
         return path
     }
@@ -55,10 +55,10 @@ struct FleetFolder {
     func check() throws {
         var status = stat()
         guard stat(path, &status) == 0 else {
-            throw NoCopy(path: path, reason: systemReason(errno))
+            throw CommandError.noCopy(path: path, reason: systemReason(errno))
         }
         guard status.st_mode & S_IFMT == S_IFDIR else {
-            throw NoCopy(path: path, reason: "it is not a folder")
+            throw CommandError.noCopy(path: path, reason: "it is not a folder")
         }
     }
 
@@ -73,7 +73,7 @@ struct FleetFolder {
         init(of store: FleetStore) throws {
             let parts = store.name.split(separator: "/").map(String.init)
             guard let last = parts.last, !parts.contains("."), !parts.contains("..") else {
-                throw UnusableName(name: store.name)
+                throw CommandError.unusableName(store.name)
             }
             folders = parts.dropLast()
             name = last
@@ -147,36 +147,25 @@ struct FleetFolder {
     }
 }
 
-/// A store's name can't be that of a file in a folder.
-private struct UnusableName: Error {
-    let name: String
-}
-
-extension UnusableName: CodedError {
-    var errorDescription: String? { "the store's name '\(name)' can't be that of a copy" }
-
-    var recoverySuggestion: String? {
-        "Give the store another name with \"account\" in a list of JSON lines."
+extension CommandError {
+    /// A store's name can't be that of a file in a folder.
+    fileprivate static func unusableName(_ name: String) -> CommandError {
+        CommandError(
+            ErrorCode("unusableStoreName", .dataError),
+            "the store's name '\(name)' can't be that of a copy",
+            "Give the store another name with \"account\" in a list of JSON lines."
+        )
     }
 
-    var code: ErrorCode { ErrorCode("unusableStoreName", .dataError) }
-}
-
-/// A folder of copies has none of a store.
-private struct NoCopy: Error {
-    let path: String
-    let reason: String
-}
-
-extension NoCopy: CodedError {
-    var errorDescription: String? { "there is no copy to restore at \(path): \(reason)" }
-
-    var recoverySuggestion: String? {
-        """
-        A copy has its store's name, which 'fleet backup' took from the folder of --name-from. Name \
-        the same folder.
-        """
+    /// A folder of copies has none of a store.
+    fileprivate static func noCopy(path: String, reason: String) -> CommandError {
+        CommandError(
+            ErrorCode("noCopy", .noInput),
+            "there is no copy to restore at \(path): \(reason)",
+            """
+            A copy has its store's name, which 'fleet backup' took from the folder of --name-from. Name \
+            the same folder.
+            """
+        )
     }
-
-    var code: ErrorCode { ErrorCode("noCopy", .noInput) }
 }

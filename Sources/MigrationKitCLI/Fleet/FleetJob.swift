@@ -30,7 +30,7 @@ extension FleetJob {
     ///   - confirm: Asks whether this many stores are to be worked on. Throws if they aren't.
     ///   - check: Throws if the summary is that of a failure, though no store failed.
     ///   - work: Works on one store, and fills in its line of the report.
-    /// - Throws: ``FleetFailure`` if not all stores are done; ``Interruption``.
+    /// - Throws: ``CommandError`` if not all stores are done; ``Interruption``.
     func runFleet(
         in context: CommandContext,
         limits: FleetLimitOptions? = nil,
@@ -141,12 +141,14 @@ extension FleetJob {
         try finish()
         let result = summary.withLock { $0 }
         guard result.failed == 0, result.unfinished == 0 else {
-            throw FleetFailure(
-                summary: result,
+            let path = fleet.run.report?.shellPath
+            throw CommandError.notDone(
+                result,
                 end: end,
                 isUnsound: result.causes["verificationFailed"] != nil && deed == "verify",
                 keysGoByNames: keysGoByNames,
-                list: fleet.run.report.map { .report(path: $0) } ?? .none,
+                list: path.map { "'fleet report --list \($0)' names each store that isn't done." }
+                    ?? "--report records the result of each store.",
                 commands: [deed]
             )
         }

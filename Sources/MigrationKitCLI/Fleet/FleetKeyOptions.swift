@@ -165,13 +165,13 @@ struct FleetKeyOptions: ParsableArguments {
 
     /// Throws unless there is one source.
     ///
-    /// - Throws: ``MigrationCLIError``; ``FleetCommandError/noKeys``.
+    /// - Throws: ``MigrationCLIError``; ``CommandError/noKeys``.
     func check() throws {
         guard named.count <= 1 else { throw MigrationCLIError.severalKeySources(named) }
         if noEncryption, let option = named.first ?? (source.rawKey ? "--raw-key" : nil) {
             throw MigrationCLIError.keyForPlaintext(option: option)
         }
-        guard noEncryption || !named.isEmpty else { throw FleetCommandError.noKeys }
+        guard noEncryption || !named.isEmpty else { throw CommandError.noKeys }
         guard keychainService != nil || keychainCollection == nil else {
             throw MigrationCLIError.collectionWithoutService
         }
@@ -201,15 +201,15 @@ struct NewFleetKeyOptions: ParsableArguments {
 
     /// Throws unless there is one source, and it is another than that of the stores' keys.
     ///
-    /// - Throws: ``MigrationCLIError``; ``FleetCommandError``.
+    /// - Throws: ``MigrationCLIError``; ``CommandError``.
     func check(beside keys: FleetKeyOptions) throws {
         let named = source.named
         guard named.count <= 1 else { throw MigrationCLIError.severalKeySources(named) }
-        guard let option = named.first else { throw FleetCommandError.noNewKeys }
+        guard let option = named.first else { throw CommandError.noNewKeys }
         guard !keys.noEncryption else {
             throw MigrationCLIError.keyForPlaintext(option: option)
         }
-        guard !source.isSame(as: keys.source) else { throw FleetCommandError.sameKeys }
+        guard !source.isSame(as: keys.source) else { throw CommandError.sameKeys }
     }
 }
 
@@ -238,7 +238,7 @@ struct FleetKeys: Sendable {
     ///
     /// - Throws: As ``key(of:)``; an `EncryptedDatabaseError` if the file can't be synchronized.
     func durableKey(of store: FleetStore) throws -> DatabaseKey {
-        guard let key = try key(of: store) else { throw FleetCommandError.noNewKeys }
+        guard let key = try key(of: store) else { throw CommandError.noNewKeys }
         guard let file = try file(store) else { return key }
         let path = realPath(file) ?? file
         let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY)

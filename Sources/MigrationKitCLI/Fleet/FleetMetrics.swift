@@ -22,18 +22,18 @@ struct FleetMetricsOptions: ParsableArguments {
 
     /// Throws if the file can't be written, before anything else is done.
     ///
-    /// - Throws: ``FleetCommandError``.
+    /// - Throws: ``CommandError``.
     func check() throws {
         guard let metrics else { return }
         let folder = (metrics as NSString).deletingLastPathComponent
         guard access(folder.isEmpty ? "." : folder, W_OK | X_OK) == 0 else {
-            throw FleetCommandError.cannotWriteMetrics(path: metrics, reason: systemReason(errno))
+            throw CommandError.cannotWriteMetrics(path: metrics, reason: systemReason(errno))
         }
     }
 
     /// Replaces the file by the numbers. Everybody can read it, since node_exporter is another user.
     ///
-    /// - Throws: ``FleetCommandError``.
+    /// - Throws: ``CommandError``.
     func write(_ document: FleetDocument) throws {
         guard let metrics else { return }
         do {
@@ -44,7 +44,7 @@ struct FleetMetricsOptions: ParsableArguments {
                 replaces: true
             )
         } catch let error as NewFileError {
-            throw FleetCommandError.cannotWriteMetrics(
+            throw CommandError.cannotWriteMetrics(
                 path: metrics,
                 reason: systemReason(error.code)
             )

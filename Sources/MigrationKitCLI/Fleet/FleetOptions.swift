@@ -47,7 +47,7 @@ struct FleetRunOptions: ParsableArguments {
     /// process that has no descriptor left crashes in places.
     ///
     /// - Parameter raises: Whether the process's limit may be raised to the one that is allowed.
-    /// - Throws: ``FleetCommandError/tooManyJobs(_:most:limit:)`` if it allows fewer than --jobs.
+    /// - Throws: ``CommandError/tooManyJobs(_:most:limit:)`` if it allows fewer than --jobs.
     func jobCount(raises: Bool) throws -> Int {
         let wanted = jobs ?? ProcessInfo.processInfo.activeProcessorCount
         var limit = rlimit()
@@ -65,7 +65,7 @@ struct FleetRunOptions: ParsableArguments {
         guard limit.rlim_cur < needed else { return wanted }
         let most = max(1, (Int(limit.rlim_cur) - Self.openFiles) / Self.openFilesOfAStore)
         guard jobs == nil else {
-            throw FleetCommandError.tooManyJobs(wanted, most: most, limit: Int(limit.rlim_cur))
+            throw CommandError.tooManyJobs(wanted, most: most, limit: Int(limit.rlim_cur))
         }
         return min(wanted, most)
     }

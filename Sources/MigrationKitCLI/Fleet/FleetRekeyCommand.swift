@@ -48,19 +48,19 @@ struct FleetRekeyCommand: FleetJob {
         try runFleet(in: context, limits: limits) { visit, record in
             let (store, path) = (visit.store, visit.store.path)
             try EncryptedDatabase.check(path, is: .encrypted)
-            guard let newKeys = visit.newKeys else { throw FleetCommandError.noNewKeys }
+            guard let newKeys = visit.newKeys else { throw CommandError.noNewKeys }
             let new = try newKeys.durableKey(of: store)
             if try DatabaseConversion.isRekeyed(path, to: new) {
                 if let old = try? visit.keys.key(of: store),
                     (try? DatabaseConversion.isRekeyed(path, to: old)) == true
                 {
-                    throw FleetCommandError.sameKey(store: store.name)
+                    throw CommandError.sameKey(store: store.name)
                 }
                 return
             }
-            guard let old = try visit.keys.key(of: store) else { throw FleetCommandError.noKeys }
+            guard let old = try visit.keys.key(of: store) else { throw CommandError.noKeys }
             guard try newKeys.key(of: store) == new else {
-                throw FleetCommandError.changingKey(store: store.name)
+                throw CommandError.changingKey(store: store.name)
             }
             guard !isDry else { return try DatabaseFile(path).prove(old) }
             let copying = visit.copyOptions(timeout: timeout)

@@ -64,14 +64,13 @@ struct FleetReportCommand: ContextCommand {
         try metrics.write(document)
         guard report.missingShards.isEmpty else {
             throw report.splits.count > 1
-                ? FleetCommandError.mixedReports(report.splits)
-                : FleetCommandError.missingShards(report.missingShards)
+                ? CommandError.mixedReports(report.splits)
+                : CommandError.missingShards(report.missingShards)
         }
         guard summary.failed == 0, summary.unfinished == 0 else {
-            throw FleetFailure(
-                summary: summary,
-                end: .complete,
-                list: list ? .listed : .merged,
+            throw CommandError.notDone(
+                summary,
+                list: list ? nil : "--list names each store that isn't done.",
                 commands: Set(commands)
             )
         }

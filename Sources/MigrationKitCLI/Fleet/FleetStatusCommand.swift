@@ -42,9 +42,16 @@ struct FleetStatusCommand: FleetJob, MigrationsCommand {
             in: context,
             check: { summary in
                 guard exitCode else { return }
-                guard summary.pending == 0 else { throw FleetPending(count: summary.pending) }
+                guard summary.pending == 0 else {
+                    let stores = counted(summary.pending, "store")
+                    throw CommandError(
+                        ErrorCode("pending", .differs),
+                        "migrations are pending in \(stores)",
+                        "'fleet migrate' applies what is pending."
+                    )
+                }
                 guard summary.withFindings == 0 else {
-                    throw MigrationVerificationFailure(failed: ["schema"], hasDamagedPages: false)
+                    throw CommandError.verificationFailed(["schema"])
                 }
             }
         ) { visit, record in
@@ -60,19 +67,4 @@ struct FleetStatusCommand: FleetJob, MigrationsCommand {
             }
         }
     }
-}
-
-/// Migrations are pending in stores, and `--exit-code` was given.
-private struct FleetPending: Error {
-    let count: Int
-}
-
-extension FleetPending: CodedError {
-    var errorDescription: String? {
-        "migrations are pending in \(count) \(count == 1 ? "store" : "stores")"
-    }
-
-    var recoverySuggestion: String? { "'fleet migrate' applies what is pending." }
-
-    var code: ErrorCode { ErrorCode("pending", .differs) }
 }

@@ -84,7 +84,7 @@ struct FleetStoresOptions: ParsableArguments {
     /// - Parameters:
     ///   - group: A group that must be in the list.
     ///   - keysGoByNames: Whether another name would mean another key.
-    /// - Throws: `FleetError`; ``FleetCommandError``.
+    /// - Throws: `FleetError`; ``CommandError``.
     func task(
         with group: String? = nil,
         keysGoByNames: Bool,
@@ -97,7 +97,7 @@ struct FleetStoresOptions: ParsableArguments {
             let pattern = StorePattern(stores)
             (all, skipped) = try pattern.matches(names: names)
             if keysGoByNames, names == nil, let first = all.first {
-                throw FleetCommandError.noNameRoot(folder: pattern.fixedFolder, example: first)
+                throw CommandError.noNameRoot(folder: pattern.fixedFolder, example: first)
             }
         } else {
             all = try StoreList(path: storesFile ?? "").stores(names: names)
@@ -112,7 +112,7 @@ struct FleetStoresOptions: ParsableArguments {
             throw FleetError.noStores(source: "the list without what --exclude leaves out")
         }
         if let group, !all.contains(where: { $0.group == group }) {
-            throw FleetCommandError.noCanaries(group: group)
+            throw CommandError.noCanaries(group: group)
         }
         guard let shard else {
             return Task(stores: all, shard: nil, skipped: skipped, excluded: excluded)
@@ -129,25 +129,25 @@ struct FleetStoresOptions: ParsableArguments {
     private func shardOfTask(_ environment: ProcessEnvironment) throws -> StoreShard? {
         func number(_ name: String) throws -> Int? {
             guard let text = environment.nonEmpty(name) else { return nil }
-            guard let number = Int(text) else { throw FleetCommandError.unusableTask(name) }
+            guard let number = Int(text) else { throw CommandError.unusableTask(name) }
             return number
         }
         let slurm = try number("SLURM_ARRAY_TASK_ID")
         if let shards {
             guard let index = try slurm ?? number("JOB_COMPLETION_INDEX") else {
-                throw FleetCommandError.noTask
+                throw CommandError.noTask
             }
             let name = slurm == nil ? "JOB_COMPLETION_INDEX" : "SLURM_ARRAY_TASK_ID"
             // Otherwise an array from 1 on would leave out a shard, and only its last task fail.
             if slurm != nil, let last = try number("SLURM_ARRAY_TASK_MAX"), last >= shards {
-                throw FleetCommandError.taskBeyond(
+                throw CommandError.taskBeyond(
                     "SLURM_ARRAY_TASK_MAX",
                     index: last,
                     count: shards
                 )
             }
             guard let shard = StoreShard(number: index + 1, of: shards) else {
-                throw FleetCommandError.taskBeyond(name, index: index, count: shards)
+                throw CommandError.taskBeyond(name, index: index, count: shards)
             }
             return shard
         }
@@ -157,13 +157,13 @@ struct FleetStoresOptions: ParsableArguments {
             guard let count = try number("SLURM_ARRAY_TASK_COUNT"),
                 (slurm - minimum) % step == 0,
                 let shard = StoreShard(number: (slurm - minimum) / step + 1, of: count)
-            else { throw FleetCommandError.unusableTask("SLURM_ARRAY_TASK_ID") }
+            else { throw CommandError.unusableTask("SLURM_ARRAY_TASK_ID") }
             // One task of an array is submitted again as an array of one: it would do all stores.
-            guard count > 1 else { throw FleetCommandError.unknownShardCount }
+            guard count > 1 else { throw CommandError.unknownShardCount }
             return shard
         }
         guard try number("JOB_COMPLETION_INDEX") == nil else {
-            throw FleetCommandError.unknownShardCount
+            throw CommandError.unknownShardCount
         }
         return nil
     }

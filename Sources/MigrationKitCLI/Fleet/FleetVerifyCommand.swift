@@ -82,8 +82,8 @@ struct FleetVerifyCommand: FleetJob, MigrationsCommand {
                     ? ["\(check.name): \(check.detail ?? "failed")"]
                     : check.findings.prefix(10).map { "\(check.name): \($0.text)" }
             }
-            throw MigrationVerificationFailure(
-                failed: failed.map(\.name),
+            throw CommandError.verificationFailed(
+                failed.map(\.name),
                 hasDamagedPages: failed.contains(where: \.hasDamagedPages)
             )
         }

@@ -4,7 +4,7 @@ import MigrationKitKeys
 import MigrationKitSQLCipher
 
 /// The key's item doesn't open a file, but a former key does, which a rotation has kept.
-struct FormerKeyError: Error {
+struct FormerKeyError {
     /// The file.
     let path: String
 
@@ -31,7 +31,7 @@ struct FormerKeyError: Error {
     }
 }
 
-extension FormerKeyError: ToolSuggesting {
+extension FormerKeyError: CodedError {
     var code: ErrorCode { ErrorCode("formerKey", .noPermission) }
 
     var errorDescription: String? {
@@ -41,7 +41,7 @@ extension FormerKeyError: ToolSuggesting {
         """
     }
 
-    var suggestion: String? {
+    var recoverySuggestion: String? {
         """
         'key rotate' kept the former key in a separate item:
           \(key.itemOptions.shellCommand)

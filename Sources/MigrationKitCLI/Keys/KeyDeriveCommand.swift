@@ -38,7 +38,7 @@ struct KeyDeriveCommand: ContextCommand {
 
     func run(in context: CommandContext) throws {
         guard force || context.outputIsTerminal else {
-            throw KeyCommandError.outputIsNoTerminal
+            throw CommandError.outputIsNoTerminal
         }
         let key = try MasterKey(file: masterKeyFile).key(ofStore: name)
         context.reveal(key.hexadecimal())

@@ -61,7 +61,10 @@ struct KeyDoctorCommand: DatabaseCommand {
             for finding in findings { context.output(text(of: finding)) }
         }
         if let problem = findings.first(where: { $0.state == .problem }) {
-            throw NoUsableKey(reason: problem.text)
+            throw CommandError(
+                ErrorCode("noUsableKey", .unavailable),
+                "no key can be used: \(problem.text)"
+            )
         }
     }
 
@@ -199,19 +202,6 @@ struct KeyDoctorCommand: DatabaseCommand {
             finding.text.printable[...].wrapped(to: 70) + step.flatMap { $0.wrapped(to: 70) }
         return mark + lines.joined(separator: "\n\(indent)")
     }
-}
-
-/// `key doctor` has found something that keeps every key away.
-private struct NoUsableKey: Error {
-    let reason: String
-}
-
-extension NoUsableKey: CodedError {
-    var errorDescription: String? { "no key can be used: \(reason)" }
-
-    var recoverySuggestion: String? { nil }
-
-    var code: ErrorCode { ErrorCode("noUsableKey", .unavailable) }
 }
 
 extension KeyStoreDiagnosis.Finding {

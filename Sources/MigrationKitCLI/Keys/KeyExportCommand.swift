@@ -72,17 +72,17 @@ struct KeyExportCommand: DatabaseUsing {
     func run(in context: CommandContext) throws {
         context.settingsSource.use(settings.config)
         let options = try database.resolved(in: context)
-        guard try options.onlyKeySource() != nil else { throw KeyCommandError.noKeyToExport }
+        guard try options.onlyKeySource() != nil else { throw CommandError.noKeyToExport }
         context.keySource.note(options.keySource)
         defer { context.release(options.keySource) }
         guard !paper || force || context.outputIsTerminal else {
-            throw KeyCommandError.outputIsNoTerminal
+            throw CommandError.outputIsNoTerminal
         }
         // Nobody should type a passphrase in vain.
         if let output { try checkFree(output) }
         let source =
             try paper ? nil : recovery.source(in: context, noPrompt: database.keychain.noPrompt)
-        guard let key = try options.key() else { throw KeyCommandError.noKeyToExport }
+        guard let key = try options.key() else { throw CommandError.noKeyToExport }
         let checked = try options.explainingFormerKey {
             try database.file.check(opensWith: key, in: context)
         }

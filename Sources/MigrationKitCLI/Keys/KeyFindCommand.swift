@@ -119,8 +119,8 @@ struct KeyFindCommand: DatabaseCommand {
             tried += new
             if locked.isEmpty { break }
         }
-        throw KeyFindError(
-            path: path,
+        throw CommandError.noKeyOpens(
+            path,
             triedCount: tried.count,
             locked: locked,
             record: KeyRecord(besideDatabase: path)?.sentence(in: store)
@@ -194,48 +194,46 @@ struct KeyCandidate {
     }
 }
 
-// MARK: - Error
+// MARK: - Errors
 
-/// No key that could be read opens the file.
-struct KeyFindError: Error {
-    let path: String
-    let triedCount: Int
-    /// The collections that could not be searched.
-    let locked: [String]
-    /// Who stored the key, in a sentence; `nil` if that isn't known.
-    let record: String?
-}
-
-extension KeyFindError: ToolSuggesting {
-    var code: ErrorCode {
-        locked.isEmpty
-            ? ErrorCode("noKeyOpens", .unavailable) : ErrorCode("collectionLocked", .noPermission)
-    }
-
-    var errorDescription: String? {
+extension CommandError {
+    /// No key that could be read opens the file.
+    ///
+    /// - Parameters:
+    ///   - locked: The collections that could not be searched.
+    ///   - record: Who stored the key, in a sentence; `nil` if that isn't known.
+    fileprivate static func noKeyOpens(
+        _ path: String,
+        triedCount: Int,
+        locked: [String],
+        record: String?
+    ) -> CommandError {
         let tried =
             triedCount == 0
             ? "there is no key that can be tried on \(path)"
             : "none of \(counted(triedCount, "key")) opens \(path)"
-        guard !locked.isEmpty else { return tried }
-        let names = locked.map { "\"\($0)\"" }.joined(separator: ", ")
-        return "\(tried), and locked: \(names)"
-    }
-
-    var suggestion: String? {
         guard locked.isEmpty else {
-            return """
+            let names = locked.map { "\"\($0)\"" }.joined(separator: ", ")
+            return CommandError(
+                ErrorCode("collectionLocked", .noPermission),
+                "\(tried), and locked: \(names)",
+                """
                 Unlock the collection in the desktop's password program, or leave out --no-prompt to \
                 be asked for its password. Then search again.
                 """
+            )
         }
-        return (record.map { "\($0).".printable + "\n" } ?? "") + """
-            Give files that may have the key, or a folder of them, with --key-file. If you have a \
-            recovery copy: '\(Program.name) key import'.
-            If the file has settings of its own, give them: --cipher-compatibility, \
-            --cipher-page-size, --kdf-iterations, --kdf-algorithm, --hmac-algorithm.
-            '\(Program.name) inspect' reports what the file is.
-            """
+        return CommandError(
+            ErrorCode("noKeyOpens", .unavailable),
+            tried,
+            (record.map { "\($0).".printable + "\n" } ?? "") + """
+                Give files that may have the key, or a folder of them, with --key-file. If you have a \
+                recovery copy: '\(Program.name) key import'.
+                If the file has settings of its own, give them: --cipher-compatibility, \
+                --cipher-page-size, --kdf-iterations, --kdf-algorithm, --hmac-algorithm.
+                '\(Program.name) inspect' reports what the file is.
+                """
+        )
     }
 }
 

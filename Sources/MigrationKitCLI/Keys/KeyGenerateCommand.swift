@@ -79,6 +79,6 @@ struct KeyGenerateCommand: DatabaseUsing {
         if let locked = contents.lockedCollections.first {
             throw KeyStoreError.locked(collection: locked)
         }
-        throw KeyCommandError.databaseHasKey(path: path)
+        throw CommandError.databaseHasKey(path: path)
     }
 }

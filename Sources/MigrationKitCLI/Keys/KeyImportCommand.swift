@@ -135,12 +135,12 @@ struct KeyImportCommand: DatabaseUsing {
 
     /// The item to store the key in.
     ///
-    /// - Throws: ``KeyCommandError/keyIsInFile(path:)``, if nothing is named and the settings have the
-    ///   key in a file; ``KeyCommandError/noItemNamed(missing:)``.
+    /// - Throws: ``CommandError/keyIsInFile(path:)``, if nothing is named and the settings have the
+    ///   key in a file; ``CommandError/noItemNamed(missing:)``.
     private func namedItem(in context: CommandContext) throws -> (service: String, account: String)
     {
         if try keychain.service(in: context) == nil, let path = try keyFile(in: context) {
-            throw KeyCommandError.keyIsInFile(path: path)
+            throw CommandError.keyIsInFile(path: path)
         }
         return try keychain.requiredItem(in: context)
     }
@@ -168,7 +168,7 @@ struct KeyImportCommand: DatabaseUsing {
     /// Asks for the lines of a paper copy, each again until it is right.
     private func readLines(in context: CommandContext) throws -> DatabaseKey {
         guard context.canPrompt, !keychain.noPrompt, Terminal.canAsk else {
-            throw KeyCommandError.noRecoveryCopy
+            throw CommandError.noRecoveryCopy
         }
         let resolver = KeyResolver { preconditionFailure("a line needs no key store") }
         var copy = PaperCopy()
@@ -210,7 +210,7 @@ struct KeyImportCommand: DatabaseUsing {
         let present = try store.entry(service: service, account: account)
         guard !present.holds(key) else { return (present.item, false) }
         guard replace else {
-            throw KeyCommandError.otherKeyStored(service: service, account: account)
+            throw CommandError.otherKeyStored(service: service, account: account)
         }
         try context.confirmReplacing(service, account, isAnswered: yes, noPrompt: keychain.noPrompt)
         return (try store.storeChecked(key, replacing: present, label: label), true)

@@ -31,7 +31,7 @@ struct KeyListCommand: ContextCommand {
 
     func run(in context: CommandContext) throws {
         context.settingsSource.use(settings.config)
-        guard !all || keychain.keychainService == nil else { throw KeyCommandError.allAndService }
+        guard !all || keychain.keychainService == nil else { throw CommandError.allAndService }
         let service = try all ? nil : keychain.service(in: context)
         let items = try keychain.keyStore(in: context, ofService: service != nil).items(
             service: service,

@@ -97,7 +97,7 @@ struct KeySetCommand: ContextCommand {
                 promptFor: context.canPrompt && !keychain.noPrompt ? name : nil,
                 value: context.environment.secret
             )
-        guard let source else { throw KeyCommandError.noSource }
+        guard let source else { throw CommandError.noSource }
         return source
     }
 }

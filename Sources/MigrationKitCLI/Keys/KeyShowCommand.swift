@@ -41,7 +41,7 @@ struct KeyShowCommand: ContextCommand {
         let service = try keychain.requiredService(in: context)
         let account = try keychain.account(in: context)
         guard !reveal || force || context.outputIsTerminal else {
-            throw KeyCommandError.outputIsNoTerminal
+            throw CommandError.outputIsNoTerminal
         }
         let store = try keychain.keyStore(in: context)
         guard reveal else {

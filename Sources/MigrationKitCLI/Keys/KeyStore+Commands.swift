@@ -15,7 +15,7 @@ extension KeyStore {
         try store(key, service: service, account: account, label: label, replacing: replacing)
         let entry = try entry(service: service, account: account)
         guard try entry.key() == key else {
-            throw KeyCommandError.notStored(service: service, account: account)
+            throw CommandError.notStored(service: service, account: account)
         }
         return entry.item
     }
@@ -96,7 +96,7 @@ extension CommandContext {
 
     /// Asks whether another key may take the place of an item's.
     ///
-    /// - Throws: ``KeyCommandError``.
+    /// - Throws: ``CommandError``.
     func confirmReplacing(
         _ service: String,
         _ account: String,
@@ -116,7 +116,7 @@ extension CommandContext {
 
     /// Asks whether a key may be lost, unless that is answered already.
     ///
-    /// - Throws: ``KeyCommandError``.
+    /// - Throws: ``CommandError``.
     func confirm(
         _ question: String,
         action: String,
@@ -127,7 +127,7 @@ extension CommandContext {
             question,
             isAnswered: isAnswered,
             noPrompt: noPrompt,
-            else: KeyCommandError.needsConfirmation(action: action)
+            else: CommandError.needsConfirmation(action: action)
         )
     }
 }

@@ -3,7 +3,7 @@ import MigrationKitCommon
 import MigrationKitSQLCipher
 
 /// The item of a database's key isn't in the key store, and the database is there.
-struct MissingKeyError: Error {
+struct MissingKeyError {
     let path: String
     let service: String
     let account: String?
@@ -51,12 +51,12 @@ struct MissingKeyError: Error {
     private var notFound: KeyStoreError { .itemNotFound(service: service, account: account) }
 }
 
-extension MissingKeyError: ToolSuggesting {
+extension MissingKeyError: CodedError {
     var code: ErrorCode { notFound.code }
 
     var errorDescription: String? { notFound.errorDescription }
 
-    var suggestion: String? {
+    var recoverySuggestion: String? {
         """
         \(path.printable) exists, so it has a key. \(record.map { "\($0). ".printable } ?? "")Check the service and the username for typing \
         errors. Search for the key, restore it from a recovery copy, or see what may be in the way:

@@ -15,13 +15,13 @@ struct RecoveryPassphraseOptions: ParsableArguments {
 
     /// The source of the passphrase.
     ///
-    /// - Throws: ``KeyCommandError/noRecoveryPassphrase`` if there is nobody to ask.
+    /// - Throws: ``CommandError/noRecoveryPassphrase`` if there is nobody to ask.
     func source(in context: CommandContext, noPrompt: Bool) throws -> KeySource {
         if let path = recoveryPasswordFile {
             return path == "-" ? .standardInput : .file(path: path)
         }
         guard context.canPrompt, !noPrompt, Terminal.canAsk else {
-            throw KeyCommandError.noRecoveryPassphrase
+            throw CommandError.noRecoveryPassphrase
         }
         return .prompt("Passphrase of the recovery copy: ")
     }
@@ -33,7 +33,7 @@ struct RecoveryPassphraseOptions: ParsableArguments {
         if isNew, case .prompt = source,
             try resolver.secret(from: .prompt("Once more: ")) != passphrase
         {
-            throw KeyCommandError.passphrasesDiffer
+            throw CommandError.passphrasesDiffer
         }
         return passphrase
     }
@@ -44,12 +44,12 @@ extension DatabaseFileOptions {
     ///
     /// - Returns: The database; `nil` if none is named, or the environment or the settings name one
     ///   that doesn't exist yet.
-    /// - Throws: ``KeyCommandError/copyOpensNothing(path:)``; `EncryptedDatabaseError`.
+    /// - Throws: ``CommandError/copyOpensNothing(path:)``; `EncryptedDatabaseError`.
     func check(opensWith key: DatabaseKey, in context: CommandContext) throws -> String? {
         guard let path = try path(in: context), dbPath != nil || EncryptedDatabase.hasContent(path)
         else { return nil }
         guard try KeySearch(path, cipher: cipher(in: context)).settings(of: key) != nil else {
-            throw KeyCommandError.copyOpensNothing(path: path)
+            throw CommandError.copyOpensNothing(path: path)
         }
         return path
     }

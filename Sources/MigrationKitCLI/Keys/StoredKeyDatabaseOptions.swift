@@ -15,7 +15,7 @@ struct StoredKeyDatabaseOptions: DatabaseNaming {
 
     /// The database that is named, and its key.
     ///
-    /// - Throws: ``MigrationCLIError/noDatabasePath``; ``KeyCommandError/noItemNamed(missing:)``;
+    /// - Throws: ``MigrationCLIError/noDatabasePath``; ``CommandError/noItemNamed(missing:)``;
     ///   `CipherSettingsError` for a value out of range.
     func storedKey(in context: CommandContext) throws -> StoredKey {
         guard let path = try file.path(in: context) else {

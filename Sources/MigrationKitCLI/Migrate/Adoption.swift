@@ -51,10 +51,10 @@ extension OpenStore {
     /// Refuses a database that another tool has migrated: its migrations would be applied a second
     /// time.
     ///
-    /// - Throws: ``NotAdopted``.
+    /// - Throws: ``CommandError`` if there is one.
     func checkIsAdopted() throws {
         let tools = try otherTools()
-        guard tools.isEmpty else { throw NotAdopted(tools: tools) }
+        guard tools.isEmpty else { throw tools.notAdopted }
     }
 
     /// Prints a note if another tool has migrated the database.
@@ -63,7 +63,7 @@ extension OpenStore {
     func noteOtherTools(in context: CommandContext, json: Bool) throws -> [OtherTool]? {
         let tools = try otherTools()
         guard !tools.isEmpty else { return nil }
-        let note = NotAdopted(tools: tools).note
+        let note = tools.note
         if !json { context.message("note: \(note.headline)".printable, note.lines) }
         return tools
     }
@@ -109,34 +109,51 @@ struct OtherTool: Encodable {
 
 extension MigrationTool: Encodable {}
 
-/// Another tool has migrated the database, and this tool has recorded nothing in it.
-struct NotAdopted: Error {
-    let tools: [OtherTool]
-
+extension [OtherTool] {
     /// The note for commands that change nothing.
-    var note: (headline: String, lines: [String]) {
+    fileprivate var note: (headline: String, lines: [String]) {
         hasTwoHistories ? (fact, [Self.oneHistory]) : ("\(fact); adopt it with \(ways)", [])
     }
 
-    /// Whether several tables record migrations. Only one of them can be continued.
-    private var hasTwoHistories: Bool { tools.count > 1 }
+    /// The error for commands that would run the other tool's migrations again.
+    fileprivate var notAdopted: CommandError {
+        CommandError(
+            ErrorCode("notAdopted", .dataError),
+            fact,
+            hasTwoHistories
+                ? """
+                \(Self.oneHistory)
+                For a merged folder, 'baseline' records which of its migrations are applied.
+                """
+                : """
+                MigrationKit has no record of those migrations, and would run them again. \(ways) records \
+                the migrations that the tool applied, then continues. Add --dry-run to list them. To \
+                choose them yourself, use 'baseline'.
+                """
+        )
+    }
 
-    private static let oneHistory = """
+    /// Whether several tables record migrations. Only one of them can be continued.
+    private var hasTwoHistories: Bool { count > 1 }
+
+    private static var oneHistory: String {
+        """
         Several histories in one database are not supported: keep each history's tables in a file of \
         their own, or merge the folders into one that continues both. See the page Folders.md of \
         the documentation, "One history in a database".
         """
+    }
 
     private var fact: String {
-        let tables = tools.map { "'\($0.table)'" }.joined(separator: ", ")
-        let names = MigrationTool.allCases.filter(tools.map(\.tool).contains).map(\.rawValue)
+        let tables = map { "'\($0.table)'" }.joined(separator: ", ")
+        let names = MigrationTool.allCases.filter(map(\.tool).contains).map(\.rawValue)
             .joined(separator: " and ")
-        let have = Set(tools.map(\.tool)).count == 1 ? "has" : "have"
+        let have = Set(map(\.tool)).count == 1 ? "has" : "have"
         return "\(names) \(have) migrated this database (see the table \(tables))"
     }
 
     private var ways: String {
-        tools.map { "'\($0.adoption.shellCommand)'" }.joined(separator: " or ")
+        map { "'\($0.adoption.shellCommand)'" }.joined(separator: " or ")
     }
 }
 
@@ -148,24 +165,4 @@ extension MigrationAdoptionError: ToolSuggesting {
             name for its table, name that one with --adopt-table.
             """
     }
-}
-
-extension NotAdopted: CodedError {
-    var errorDescription: String? { fact }
-
-    var recoverySuggestion: String? {
-        guard !hasTwoHistories else {
-            return """
-                \(Self.oneHistory)
-                For a merged folder, 'baseline' records which of its migrations are applied.
-                """
-        }
-        return """
-            MigrationKit has no record of those migrations, and would run them again. \(ways) records \
-            the migrations that the tool applied, then continues. Add --dry-run to list them. To \
-            choose them yourself, use 'baseline'.
-            """
-    }
-
-    var code: ErrorCode { ErrorCode("notAdopted", .dataError) }
 }

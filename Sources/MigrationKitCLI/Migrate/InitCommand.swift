@@ -194,7 +194,11 @@ struct InitCommand: ContextCommand {
     private func check(_ settings: SettingsFile) throws {
         for case (let key, let value?) in given {
             guard settings.value(key) != value else { continue }
-            throw InitError.settingsExist(option: key.option, path: settings.path)
+            throw CommandError(
+                ErrorCode("settingsExist", .usage),
+                "\(settings.path) exists already, and does not have this \(key.option)",
+                "Leave out \(key.option), or edit the file. Nothing was written."
+            )
         }
     }
 

@@ -137,7 +137,7 @@ struct LintCommand: StoreCommand, DatabaseCommand {
         let output = try print(result)
         let levels = output.findings.map(\.level).filter { $0 >= threshold }
         guard levels.isEmpty else {
-            throw LintError.findings(levels, areRefusals: result.isRefused)
+            throw CommandError.lintFindings(levels, areRefusals: result.isRefused)
         }
     }
 
@@ -164,7 +164,7 @@ struct LintCommand: StoreCommand, DatabaseCommand {
             lint.selection = Set(identifiers.drop { $0 != last }.dropFirst())
         }
         if let base {
-            guard let folder = loaded.folder else { throw LintError.baseWithoutFolder }
+            guard let folder = loaded.folder else { throw CommandError.baseWithoutFolder }
             let former = try LintBase(
                 of: folder,
                 at: base,
@@ -244,7 +244,7 @@ private struct LintBase {
     ///   - reference: The branch, tag or commit.
     ///   - names: The names of the folder's files, if they are no known tool's.
     ///   - note: Receives a line if something can't be compared.
-    /// - Throws: ``GitError``.
+    /// - Throws: ``CommandError``.
     init(
         of folder: MigrationFolder,
         at reference: String,
@@ -254,7 +254,7 @@ private struct LintBase {
         let git = try GitFolder(folder.path)
         let commit = try git.commit(reference)
         guard let tip = try Former(of: git, in: commit, names) else {
-            throw GitError.noFolder(path: folder.path, reference: reference)
+            throw CommandError.noFolder(path: folder.path, inReference: reference)
         }
         if let reason = tip.unusable {
             note("nothing is compared with '\(reference)', which is unusable: \(reason)")
@@ -307,47 +307,35 @@ private struct LintBase {
     }
 }
 
-// MARK: - Lint Error
+// MARK: - Findings
 
-/// Why `lint` ends with another exit code than 0.
-enum LintError: Error, Equatable {
-    /// There are findings of these levels, which are those that count. No comment can allow them if
-    /// they are statements for which the folder can't be used.
-    case findings([LintLevel], areRefusals: Bool)
+extension CommandError {
+    /// There are findings of levels that count.
+    ///
+    /// - Parameter areRefusals: Whether they are statements for which the folder can't be used, so
+    ///   that no comment can allow them.
+    fileprivate static func lintFindings(
+        _ levels: [LintLevel],
+        areRefusals: Bool
+    ) -> CommandError {
+        CommandError(
+            ErrorCode("lintFindings", .differs),
+            "lint found \(LintLevel.listed(levels))",
+            areRefusals
+                ? "Each says what to do."
+                : """
+                Each says what to do. If a statement is right as it is, write above it:
+                  -- migrationkit:allow RULE reason
+                """
+        )
+    }
 
     /// `--base` needs a folder of files, but the program has built-in migrations.
-    case baseWithoutFolder
-}
-
-extension LintError: CodedError {
-    var errorDescription: String? {
-        switch self {
-        case .findings(let levels, _): "lint found \(LintLevel.listed(levels))"
-        case .baseWithoutFolder:
-            "--base needs a folder of migrations; this program's migrations are built in"
-        }
-    }
-
-    var recoverySuggestion: String? {
-        switch self {
-        case .findings(_, areRefusals: true):
-            "Each says what to do."
-        case .findings:
-            """
-            Each says what to do. If a statement is right as it is, write above it:
-              -- migrationkit:allow RULE reason
-            """
-        case .baseWithoutFolder:
-            "Give the last migration that was released with --since."
-        }
-    }
-
-    var code: ErrorCode {
-        switch self {
-        case .findings: ErrorCode("lintFindings", .differs)
-        case .baseWithoutFolder: ErrorCode("baseWithoutFolder", .usage)
-        }
-    }
+    fileprivate static let baseWithoutFolder = CommandError(
+        ErrorCode("baseWithoutFolder", .usage),
+        "--base needs a folder of migrations; this program's migrations are built in",
+        "Give the last migration that was released with --since."
+    )
 }
 
 extension LintLevel {

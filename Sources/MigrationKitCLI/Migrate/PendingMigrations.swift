@@ -72,7 +72,7 @@ extension GRDBMigrationRunner {
     /// - Parameters:
     ///   - text: What was typed.
     ///   - unknown: The error if no migration begins with it.
-    /// - Throws: ``UnknownMigration``; ``MigrationCLIError/ambiguousMigration(_:candidates:)``.
+    /// - Throws: ``CommandError``; ``MigrationCLIError/ambiguousMigration(_:candidates:)``.
     func identifier(
         _ text: String,
         else unknown: (String) -> MigrationKitError = MigrationKitError.unknownMigrationIdentifier
@@ -89,9 +89,12 @@ extension GRDBMigrationRunner {
             throw MigrationCLIError.ambiguousMigration(text, candidates: candidates)
         }
         guard let candidate = candidates.first else {
-            throw UnknownMigration(
-                error: unknown(text),
-                nearest: nearest(to: text, among: migrationIdentifiers)
+            let error = unknown(text)
+            let nearest = nearest(to: text, among: migrationIdentifiers)
+            throw CommandError(
+                error.code,
+                error.errorDescription,
+                nearest.map { "Did you mean '\($0)'?" } ?? error.suggestion
             )
         }
         return candidate
@@ -104,20 +107,4 @@ extension String {
         let digits = drop { $0 == "V" }.prefix { ("0"..."9").contains($0) }
         return digits.isEmpty ? nil : digits.drop { $0 == "0" }
     }
-}
-
-/// A migration that doesn't exist, and the one that was probably meant.
-struct UnknownMigration: Error {
-    let error: MigrationKitError
-    let nearest: String?
-}
-
-extension UnknownMigration: CodedError {
-    var errorDescription: String? { error.errorDescription }
-
-    var recoverySuggestion: String? {
-        nearest.map { "Did you mean '\($0)'?" } ?? error.suggestion
-    }
-
-    var code: ErrorCode { error.code }
 }

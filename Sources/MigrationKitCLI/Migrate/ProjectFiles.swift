@@ -33,14 +33,17 @@ struct ProjectFiles {
 
         let hasIgnoreFile = lstat(Self.ignoreFile, &status) == 0
         guard !hasIgnoreFile || status.st_mode & S_IFMT == S_IFREG else {
-            throw InitError.cannotWrite(path: Self.ignoreFile, reason: "it is not a file")
+            throw CommandError.cannotWriteProject(Self.ignoreFile, reason: "it is not a file")
         }
         ignoreMode = hasIgnoreFile ? status.st_mode & 0o7777 : nil
         do {
             ignoreText =
                 try hasIgnoreFile ? String(contentsOfFile: Self.ignoreFile, encoding: .utf8) : nil
         } catch {
-            throw InitError.cannotWrite(path: Self.ignoreFile, reason: "it can't be read as text")
+            throw CommandError.cannotWriteProject(
+                Self.ignoreFile,
+                reason: "it can't be read as text"
+            )
         }
         let lines = Set((ignoreText ?? "").split(whereSeparator: \.isNewline).map(String.init))
         ignored = [
@@ -117,12 +120,12 @@ struct ProjectFiles {
         do {
             try body()
         } catch let error as NewFileError {
-            throw InitError.cannotWrite(path: path, reason: systemReason(error.code))
+            throw CommandError.cannotWriteProject(path, reason: systemReason(error.code))
         } catch {
             let underlying =
                 error as? POSIXError ?? (error as? CocoaError)?.underlying as? POSIXError
             let reason = underlying?.reason ?? error.localizedDescription
-            throw InitError.cannotWrite(path: path, reason: reason)
+            throw CommandError.cannotWriteProject(path, reason: reason)
         }
     }
 
@@ -150,33 +153,12 @@ struct ProjectFiles {
     }
 }
 
-// MARK: - Init Error
-
-/// Why a project can't be started.
-enum InitError: CodedError {
-    case settingsExist(option: String, path: String)
-    case cannotWrite(path: String, reason: String)
-
-    var errorDescription: String? {
-        switch self {
-        case .settingsExist(let option, let path):
-            "\(path) exists already, and does not have this \(option)"
-        case .cannotWrite(let path, let reason): "\(path) can't be written: \(reason)"
-        }
-    }
-
-    var recoverySuggestion: String? {
-        switch self {
-        case .settingsExist(let option, _):
-            "Leave out \(option), or edit the file. Nothing was written."
-        case .cannotWrite: "Check the folder. What was written before is kept: run 'init' again."
-        }
-    }
-
-    var code: ErrorCode {
-        switch self {
-        case .settingsExist: ErrorCode("settingsExist", .usage)
-        case .cannotWrite: ErrorCode("cannotWrite", .cannotCreate)
-        }
+extension CommandError {
+    fileprivate static func cannotWriteProject(_ path: String, reason: String) -> CommandError {
+        CommandError(
+            ErrorCode("cannotWrite", .cannotCreate),
+            "\(path) can't be written: \(reason)",
+            "Check the folder. What was written before is kept: run 'init' again."
+        )
     }
 }

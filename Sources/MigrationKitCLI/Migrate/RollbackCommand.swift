@@ -110,7 +110,7 @@ extension OpenStore {
     /// nobody watches, the command goes on: scripts roll back, too.
     ///
     /// - Parameter plan: The migrations to undo, newest first.
-    /// - Throws: What the plan throws; ``KeyCommandError/declined``.
+    /// - Throws: What the plan throws; ``CommandError/declined``.
     func confirmUndoing(
         noPrompt: Bool,
         in context: CommandContext,

@@ -12,13 +12,17 @@ struct SchemaRepair {
     let hazards: [CountedHazard]
 
     /// - Returns: `nil` if nothing differs.
-    /// - Throws: ``SchemaRepairError``; a `SchemaMigrationError`; a `DatabaseError`.
+    /// - Throws: ``CommandError``; a `SchemaMigrationError`; a `DatabaseError`.
     init?(of store: OpenStore, _ options: DriftOptions) throws {
         switch try store.runner.drift(in: store.writer, options) {
         case .same, .sameInOtherOrder:
             return nil
         case .notCompared(let reason):
-            throw SchemaRepairError.notCompared(reason: reason)
+            throw CommandError(
+                ErrorCode("schemaNotCompared", .dataError),
+                "the schema can't be compared with that of the applied migrations: \(reason)",
+                "'schema-diff' compares the database with a dump or with another database."
+            )
         case .differs(let difference):
             let migration = try SchemaMigration(
                 difference,
@@ -73,25 +77,4 @@ struct SchemaRepair {
             + (sql + end).map(\.terminated.forShell))
             .joined(separator: "\n")
     }
-}
-
-/// Why the schema of a database can't be repaired.
-enum SchemaRepairError: Error, Equatable {
-    /// It can't be compared with that of the applied migrations.
-    case notCompared(reason: String)
-}
-
-extension SchemaRepairError: CodedError {
-    var errorDescription: String? {
-        switch self {
-        case .notCompared(let reason):
-            "the schema can't be compared with that of the applied migrations: \(reason)"
-        }
-    }
-
-    var recoverySuggestion: String? {
-        "'schema-diff' compares the database with a dump or with another database."
-    }
-
-    var code: ErrorCode { ErrorCode("schemaNotCompared", .dataError) }
 }

@@ -68,7 +68,7 @@ struct StatusCommand: StoreCommand, DatabaseCommand {
             let pending = report.pending.identifiers
             guard pending.isEmpty else { throw MigrationCLIError.pending(pending) }
             guard report.drift.changes.isEmpty else {
-                throw MigrationVerificationFailure(failed: ["schema"], hasDamagedPages: false)
+                throw CommandError.verificationFailed(["schema"])
             }
         }
     }

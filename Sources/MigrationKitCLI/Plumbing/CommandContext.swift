@@ -227,7 +227,7 @@ struct CommandContext: Sendable {
     /// Asks a question on the terminal, unless an option already answers it.
     ///
     /// - Parameter nobody: The error if there is nobody to ask.
-    /// - Throws: That error; ``KeyCommandError/declined`` if the answer is no.
+    /// - Throws: That error; ``CommandError/declined`` if the answer is no.
     func confirm(
         _ question: String,
         isAnswered: Bool,
@@ -238,7 +238,7 @@ struct CommandContext: Sendable {
         guard canPrompt, !noPrompt, let answer = Terminal.confirm(question.printable) else {
             throw nobody
         }
-        guard answer else { throw KeyCommandError.declined }
+        guard answer else { throw CommandError.declined }
     }
 
     /// Warns about unknown environment variables whose names look like ours.

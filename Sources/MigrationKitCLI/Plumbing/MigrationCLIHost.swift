@@ -358,7 +358,7 @@ public struct MigrationDatabaseOpenOptions: Equatable, Sendable {
     /// - Returns: The key; `nil` for a plaintext database.
     /// - Throws: ``MigrationCLIError/noKey`` if no source is named;
     ///   ``MigrationCLIError/severalKeySources(_:)`` if several are; a `KeySourceError` or a
-    ///   `KeyStoreError` if the source gives no key; ``KeyCommandError/passphrasesDiffer``.
+    ///   `KeyStoreError` if the source gives no key; a ``CommandError`` if two inputs differ.
     public func key(resolver: KeyResolver) throws -> DatabaseKey? {
         let keySource = try onlyKeySource()
         guard !isPlaintext else { return nil }
@@ -421,12 +421,12 @@ extension KeyResolver {
     /// A new key for a database or an item. On a terminal it is asked for twice: typing isn't
     /// shown, and with a typing error nothing could be opened again.
     ///
-    /// - Throws: ``KeyCommandError/passphrasesDiffer``; as `key(from:form:)` does.
+    /// - Throws: ``CommandError/passphrasesDiffer``; as `key(from:form:)` does.
     func newKey(from source: KeySource, form: DatabaseKey.Form) throws -> DatabaseKey {
         let key = try key(from: source, form: form)
         if case .prompt = source {
             let again = try self.key(from: .prompt("Once more: "), form: form)
-            guard key == again else { throw KeyCommandError.passphrasesDiffer }
+            guard key == again else { throw CommandError.passphrasesDiffer }
         }
         return key
     }

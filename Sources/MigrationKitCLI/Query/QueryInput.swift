@@ -22,18 +22,18 @@ struct QuerySource {
             bytes = try Self.read(STDIN_FILENO, named: "standard input")
         } else if let file {
             let descriptor = open(file, O_RDONLY | O_CLOEXEC | O_NOCTTY)
-            guard descriptor >= 0 else { throw QueryInputError.cannotRead(file, code: errno) }
+            guard descriptor >= 0 else { throw CommandError.cannotRead(file, errno: errno) }
             defer { close(descriptor) }
             bytes = try Self.read(descriptor, named: file)
         } else {
             bytes = Array((sql ?? "").utf8)
         }
         guard bytes.count <= Self.limit else {
-            throw QueryInputError.unusable("it is longer than \(Self.limit.megabytes) MB")
+            throw CommandError.unusableSQL("it is longer than \(Self.limit.megabytes) MB")
         }
-        guard !bytes.contains(0) else { throw QueryInputError.unusable("it has a zero byte") }
+        guard !bytes.contains(0) else { throw CommandError.unusableSQL("it has a zero byte") }
         guard let text = String(validating: bytes, as: UTF8.self) else {
-            throw QueryInputError.unusable("it is not UTF-8 text")
+            throw CommandError.unusableSQL("it is not UTF-8 text")
         }
         return text
     }
@@ -44,7 +44,7 @@ struct QuerySource {
         while bytes.count <= limit {
             let count = Foundation.read(descriptor, &piece, piece.count)
             if count < 0, errno == EINTR { continue }
-            guard count >= 0 else { throw QueryInputError.cannotRead(name, code: errno) }
+            guard count >= 0 else { throw CommandError.cannotRead(name, errno: errno) }
             guard count > 0 else { break }
             bytes += piece[..<count]
         }
@@ -100,57 +100,59 @@ struct QueryBinding: ExpressibleByArgument {
     }
 }
 
-// MARK: - Error
+// MARK: - Errors
 
 /// Why the SQL of `query` can't run, before SQLite sees it.
-enum QueryInputError: Error, Equatable {
-    case noSQL
-    case unusable(String)
-    case cannotRead(String, code: Int32)
-    case severalStatements
-    case severalResults
-    case unknownParameter(String, nearest: String?)
-    case missingParameters([String])
-}
+extension CommandError {
+    static let noSQL = CommandError(
+        ErrorCode("noSQL", .usage),
+        "there is no SQL to run",
+        "Give a statement as an argument, in a file (--file), or on standard input."
+    )
 
-extension QueryInputError: CodedError {
-    var errorDescription: String? {
-        switch self {
-        case .noSQL: "there is no SQL to run"
-        case .unusable(let reason): "the SQL can't be used: \(reason)"
-        case .cannotRead(let name, let code): "\(name) can't be read: \(systemReason(code))"
-        case .severalStatements: "the SQL has several statements"
-        case .severalResults: "several statements return rows"
-        case .unknownParameter(let name, _): "the SQL has no parameter '\(name)'"
-        case .missingParameters(let names):
+    fileprivate static func unusableSQL(_ reason: String) -> CommandError {
+        CommandError(ErrorCode("sqlInvalid", .usage), "the SQL can't be used: \(reason)")
+    }
+
+    /// - Parameter errno: Why, as errno.
+    fileprivate static func cannotRead(_ name: String, errno: Int32) -> CommandError {
+        let code =
+            switch errno {
+            case ENOENT: ErrorCode("noSuchFile", .noInput)
+            case EACCES: ErrorCode("permissionDenied", .noPermission)
+            default: ErrorCode("inputOutput", .inputOutput)
+            }
+        return CommandError(code, "\(name) can't be read: \(systemReason(errno))")
+    }
+
+    static let severalStatements = CommandError(
+        ErrorCode("severalStatements", .usage),
+        "the SQL has several statements",
+        "Give one. With --write, several run in one transaction."
+    )
+
+    static let severalResults = CommandError(
+        ErrorCode("severalStatements", .usage),
+        "several statements return rows",
+        "Nothing was changed. Give these statements to commands of their own."
+    )
+
+    static func unknownParameter(_ name: String, nearest: String?) -> CommandError {
+        CommandError(
+            ErrorCode("unknownParameter", .usage),
+            "the SQL has no parameter '\(name)'",
+            nearest.map { "Did you mean '\($0)'?" }
+                ?? "--bind names a parameter of the SQL: 'id' for :id, @id or $id, '1' for ?1 or the "
+                + "first ?."
+        )
+    }
+
+    static func missingParameters(_ names: [String]) -> CommandError {
+        CommandError(
+            ErrorCode("missingParameter", .usage),
             "no value for \(names.count == 1 ? "the parameter" : "the parameters") "
-                + names.joined(separator: ", ")
-        }
-    }
-
-    var recoverySuggestion: String? {
-        switch self {
-        case .noSQL: "Give a statement as an argument, in a file (--file), or on standard input."
-        case .unusable, .cannotRead: nil
-        case .severalStatements: "Give one. With --write, several run in one transaction."
-        case .severalResults: "Nothing was changed. Give these statements to commands of their own."
-        case .unknownParameter(_, let nearest?): "Did you mean '\(nearest)'?"
-        case .unknownParameter:
-            "--bind names a parameter of the SQL: 'id' for :id, @id or $id, '1' for ?1 or the first ?."
-        case .missingParameters: "Give it with --bind NAME=VALUE; NULL is --bind NAME=null."
-        }
-    }
-
-    var code: ErrorCode {
-        switch self {
-        case .noSQL: ErrorCode("noSQL", .usage)
-        case .unusable: ErrorCode("sqlInvalid", .usage)
-        case .cannotRead(_, ENOENT): ErrorCode("noSuchFile", .noInput)
-        case .cannotRead(_, EACCES): ErrorCode("permissionDenied", .noPermission)
-        case .cannotRead: ErrorCode("inputOutput", .inputOutput)
-        case .severalStatements, .severalResults: ErrorCode("severalStatements", .usage)
-        case .unknownParameter: ErrorCode("unknownParameter", .usage)
-        case .missingParameters: ErrorCode("missingParameter", .usage)
-        }
+                + names.joined(separator: ", "),
+            "Give it with --bind NAME=VALUE; NULL is --bind NAME=null."
+        )
     }
 }

@@ -30,13 +30,13 @@ final class QueryRun {
     /// Runs the only statement, which changes nothing.
     func read(in session: QuerySession) throws {
         var next = 0
-        guard let statement = try prepare(&next, in: session) else { throw QueryInputError.noSQL }
+        guard let statement = try prepare(&next, in: session) else { throw CommandError.noSQL }
         do {
             guard try prepare(&next, in: session) == nil else {
-                throw QueryInputError.severalStatements
+                throw CommandError.severalStatements
             }
         } catch is QueryError {
-            throw QueryInputError.severalStatements
+            throw CommandError.severalStatements
         }
         try bind(statement)
         try checkNames()
@@ -54,13 +54,13 @@ final class QueryRun {
             if statement.columns.isEmpty {
                 while try statement.step() {}
             } else {
-                guard !hasBegun else { throw QueryInputError.severalResults }
+                guard !hasBegun else { throw CommandError.severalResults }
                 // The change is made even if nobody reads the rows any more.
                 try print(statement) { true }
             }
             if !statement.isReadOnly { changes += session.changes }
         }
-        guard count > 0 else { throw QueryInputError.noSQL }
+        guard count > 0 else { throw CommandError.noSQL }
         try checkNames()
         indirectChanges = session.totalChanges - before - changes
     }
@@ -97,7 +97,7 @@ final class QueryRun {
         let missing = names.filter { bindings[$0] == nil }
         guard missing.isEmpty else {
             var seen = Set<String>()
-            throw QueryInputError.missingParameters(missing.filter { seen.insert($0).inserted })
+            throw CommandError.missingParameters(missing.filter { seen.insert($0).inserted })
         }
         for name in Set(names) {
             if let value = bindings[name] { try statement.bind(value, to: name) }
@@ -107,7 +107,7 @@ final class QueryRun {
     private func checkNames() throws {
         let unknown = bindings.keys.filter { !usedNames.contains($0) }
         guard let name = unknown.min() else { return }
-        throw QueryInputError.unknownParameter(
+        throw CommandError.unknownParameter(
             name,
             nearest: nearest(to: name, among: usedNames.sorted())
         )

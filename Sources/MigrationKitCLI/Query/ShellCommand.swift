@@ -53,8 +53,8 @@ struct ShellCommand: DatabaseCommand {
     func run(in context: CommandContext) throws {
         context.settingsSource.use(settings.config)
         // An embedding program must not be replaced by the shell.
-        guard context.ownsDescriptors else { throw ShellError.notAProgram }
-        guard let found = ShellProgram.find(program) else { throw ShellError.notFound(program) }
+        guard context.ownsDescriptors else { throw CommandError.noShellOfProgram }
+        guard let found = ShellProgram.find(program) else { throw CommandError.noShell(program) }
         let (path, script) = try opened(in: context)
         let pipe = try ShellProgram.pipe(containing: script)
         throw ShellProgram.replaceProcess(
@@ -72,42 +72,36 @@ struct ShellCommand: DatabaseCommand {
         )
         defer { try? writer.close() }
         guard let path, let script = try EncryptedDatabase.shellScript(opening: writer) else {
-            throw ShellError.notAProgram
+            throw CommandError.noShellOfProgram
         }
         return (EncryptedDatabase.absolutePath(of: path), script)
     }
 }
 
 /// Why there is no shell.
-enum ShellError: Error, Equatable {
-    case notFound(String)
-    case notStarted(String, code: Int32)
-    case notAProgram
-}
+extension CommandError {
+    private static let shellAdvice = """
+        Install SQLCipher's shell, version 4 ('apt install sqlcipher'), or name one with \
+        --program. 'query' needs no shell.
+        """
 
-extension ShellError: CodedError {
-    var errorDescription: String? {
-        switch self {
-        case .notFound(let name): "there is no program '\(name)'"
-        case .notStarted(let name, let code): "\(name) can't be started: \(systemReason(code))"
-        case .notAProgram: "this program can't hand its database to a shell"
-        }
+    fileprivate static func noShell(_ name: String) -> CommandError {
+        CommandError(
+            ErrorCode("noShell", .unavailable),
+            "there is no program '\(name)'",
+            shellAdvice
+        )
     }
 
-    var recoverySuggestion: String? {
-        switch self {
-        case .notFound, .notStarted:
-            """
-            Install SQLCipher's shell, version 4 ('apt install sqlcipher'), or name one with \
-            --program. 'query' needs no shell.
-            """
-        case .notAProgram: "'query' runs SQL on it."
-        }
+    /// - Parameter errno: Why, as errno.
+    static func shellNotStarted(_ path: String, errno: Int32) -> CommandError {
+        let message = "\(path) can't be started: \(systemReason(errno))"
+        return CommandError(ErrorCode("noShell", .unavailable), message, shellAdvice)
     }
 
-    var code: ErrorCode {
-        switch self {
-        case .notFound, .notStarted, .notAProgram: ErrorCode("noShell", .unavailable)
-        }
-    }
+    fileprivate static let noShellOfProgram = CommandError(
+        ErrorCode("noShell", .unavailable),
+        "this program can't hand its database to a shell",
+        "'query' runs SQL on it."
+    )
 }

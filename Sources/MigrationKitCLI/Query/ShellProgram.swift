@@ -37,7 +37,7 @@ enum ShellProgram {
     /// Runs another program in this process: it has the terminal, the signals and the exit code.
     ///
     /// - Returns: Why it can't be started.
-    static func replaceProcess(by path: String, _ arguments: [String]) -> ShellError {
+    static func replaceProcess(by path: String, _ arguments: [String]) -> CommandError {
         // A path that can't be opened, so that neither a file nor its folder is made.
         setenv("SQLITE_HISTORY", "/dev/null/none", 1)
         // What is ignored here would stay ignored.
@@ -46,6 +46,6 @@ enum ShellProgram {
         var words: [UnsafeMutablePointer<CChar>?] = arguments.map { strdup($0) }
         words.append(nil)
         execv(path, words)
-        return .notStarted(path, code: errno)
+        return .shellNotStarted(path, errno: errno)
     }
 }

@@ -107,7 +107,11 @@ struct SchemaDiffCommand: DifferenceCommand {
             context.output(try sql(difference, from: from, in: context))
         }
         guard !exitCode || difference.isEmpty else {
-            throw SchemaCommandError.schemasDiffer(from: from.source.name, to: to.source.name)
+            throw CommandError(
+                ErrorCode("schemaDiffers", .differs),
+                "\(from.source.name) and \(to.source.name) have different schemas",
+                "'create NAME --to SCHEMA' writes the migration that leads to a schema."
+            )
         }
     }
 

@@ -153,7 +153,7 @@ struct SchemaDumpCommand: DatabaseUsing {
             context.outputLines(matches ? "\(path.printable) is up to date." : difference)
         }
         guard matches else {
-            throw SchemaCommandError.differs(
+            throw CommandError.fileDiffers(
                 path: path,
                 isDatabases: database.dbPath != nil,
                 command: command
@@ -187,17 +187,25 @@ struct SchemaDumpCommand: DatabaseUsing {
     }
 
     private func contents(of path: String, command: String) throws -> [UInt8] {
-        try LinkLeavesRepository.check(path)
+        try Repository.refuseLink(path)
         do {
             return try FileContents.of(path)
         } catch let error as POSIXError {
             switch error.code {
             case .ENOENT, .ENOTDIR:
-                throw SchemaCommandError.noSuchFile(path: path, command: command)
+                throw CommandError.noSchemaFile(path: path, command: command)
             case .EISDIR:
-                throw SchemaCommandError.isFolder(path: path)
+                throw CommandError(
+                    ErrorCode("isDirectory", .noInput),
+                    "\(path) is a folder, not a file",
+                    "Give the path of the file in it."
+                )
             default:
-                throw SchemaCommandError.unreadable(path: path, reason: error.reason)
+                throw CommandError(
+                    ErrorCode("unreadableFile", .noPermission),
+                    "\(path) can't be read: \(error.reason)",
+                    "Check the file and its permissions."
+                )
             }
         }
     }
@@ -209,5 +217,38 @@ struct SchemaDumpCommand: DatabaseUsing {
             database + migrations.given.map { " \($0.option) \($0.value.shellWord)" }.joined()
         return
             "\(Program.name) schema-dump\(format)\(options) --output \(path.shellWord)"
+    }
+}
+
+// MARK: - Errors
+
+extension CommandError {
+    /// A file differs from the schema of the migrations, or from that of a database.
+    ///
+    /// - Parameter command: What rewrites the file.
+    fileprivate static func fileDiffers(
+        path: String,
+        isDatabases: Bool,
+        command: String
+    ) -> CommandError {
+        CommandError(
+            ErrorCode("schemaDiffers", .differs),
+            "\(path) differs from the schema of the \(isDatabases ? "database" : "migrations")",
+            """
+            The difference is on standard output: '-' is in the file, '+' in the schema of the \
+            \(isDatabases ? "database. If the database is" : "migrations. If the migrations are") \
+            right, write the file again:
+              \(command)
+            """
+        )
+    }
+
+    /// There is no file to compare with.
+    fileprivate static func noSchemaFile(path: String, command: String) -> CommandError {
+        CommandError(
+            ErrorCode("noSuchFile", .noInput),
+            "there is no file \(path)",
+            "Check the path, or write the file:\n  \(command)"
+        )
     }
 }

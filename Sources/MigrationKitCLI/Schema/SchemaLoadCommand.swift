@@ -64,7 +64,13 @@ struct SchemaLoadCommand: StoreCommand {
             in: context
         )
         let recorded = try store.watch(MigrationOptions(), in: context) { options in
-            guard try new.isMade else { throw SchemaCommandError.opensAnotherFile }
+            guard try new.isMade else {
+                throw CommandError(
+                    ErrorCode("opensAnotherFile", .cannotCreate),
+                    "this program doesn't open the database that --db-path names",
+                    "Its 'openWriter' must open the path that it is given."
+                )
+            }
             let recorded = try store.runner.load(
                 in: store.writer,
                 options: options,
@@ -92,7 +98,18 @@ struct SchemaLoadCommand: StoreCommand {
         do {
             return try body()
         } catch DatabaseConversionError.exists(let found) {
-            throw SchemaCommandError.databaseExists(path: found)
+            throw CommandError(
+                ErrorCode("databaseExists", .cannotCreate),
+                "\(found) already exists",
+                "A dump creates a new database. Choose another path, or move the existing file away."
+            )
         }
+    }
+}
+
+extension SQLDumpError: ToolSuggesting {
+    var suggestion: String? {
+        guard case .noSuchFile = self else { return recoverySuggestion }
+        return "Check the path. 'schema-dump' writes such a file."
     }
 }

@@ -207,44 +207,6 @@ public struct MigrationStepFailure: Error {
     public let underlying: any Error
 }
 
-/// A verification failed.
-public struct MigrationVerificationFailure: Error {
-    /// The names of the failed checks.
-    public let failed: [String]
-
-    /// Whether pages are damaged.
-    public let hasDamagedPages: Bool
-}
-
-extension MigrationVerificationFailure: CodedError {
-    /// What is wrong, in one line.
-    public var errorDescription: String? {
-        "verification failed: \(failed.joined(separator: ", "))"
-    }
-
-    /// What programs are given of the error.
-    public var code: ErrorCode { ErrorCode("verificationFailed", .verificationFailed) }
-}
-
-extension MigrationVerificationFailure: ToolSuggesting {
-    var suggestion: String? {
-        var findings = "The report on standard output lists the findings."
-        if failed.contains("schema") {
-            findings += """
-
-                For 'schema', '\(Program.name) schema-diff' shows both schemas, and '\(Program.name) repair \
-                --schema' writes the SQL that brings the database back. --ignore-table leaves a \
-                table out.
-                """
-        }
-        guard hasDamagedPages else { return findings }
-        return """
-            \(findings)
-            \(Failure.adviceOnDamage)
-            """
-    }
-}
-
 extension MigrationCLIError: CodedError {
     /// What programs are given of the error.
     public var code: ErrorCode {

@@ -312,23 +312,23 @@ struct KeychainOptions: ParsableArguments {
 
     /// The service and account of a command's item. The service must be named.
     ///
-    /// - Throws: ``KeyCommandError/noItemNamed(missing:)``.
+    /// - Throws: ``CommandError/noItemNamed(missing:)``.
     func requiredService(in context: CommandContext) throws -> String {
         guard let service = try service(in: context) else {
-            throw KeyCommandError.noItemNamed(missing: ["--keychain-service"])
+            throw CommandError.noItemNamed(missing: ["--keychain-service"])
         }
         return service
     }
 
     /// The service and account of an item to store. Both must be named.
     ///
-    /// - Throws: ``KeyCommandError/noItemNamed(missing:)``.
+    /// - Throws: ``CommandError/noItemNamed(missing:)``.
     func requiredItem(
         in context: CommandContext
     ) throws -> (service: String, account: String) {
         let (service, account) = try (service(in: context), account(in: context))
         guard let service, let account else {
-            throw KeyCommandError.noItemNamed(
+            throw CommandError.noItemNamed(
                 missing: [
                     service == nil ? "--keychain-service" : nil,
                     account == nil ? "--keychain-account" : nil,

@@ -12,7 +12,7 @@ struct GitFolder {
     /// Its path from the top of the repository, without a slash at its end; empty for the top.
     private let prefix: String
 
-    /// - Throws: ``GitError``.
+    /// - Throws: ``CommandError``.
     init(_ path: String) throws {
         self.path = path
         let found = try Self.run(["rev-parse", "--show-toplevel"])
@@ -20,7 +20,7 @@ struct GitFolder {
         // Without the line feed after it.
         let top = String(decoding: found.output, as: UTF8.self).dropLast()
         guard let prefix = Self.prefix(of: path, from: String(top)) else {
-            throw GitError.noRepository(path: path)
+            throw CommandError.noRepository(path: path)
         }
         self.prefix = prefix
     }
@@ -42,19 +42,19 @@ struct GitFolder {
 
     /// The commit that a branch, a tag or the like names.
     ///
-    /// - Throws: ``GitError``.
+    /// - Throws: ``CommandError``.
     func commit(_ reference: String) throws -> String {
         // Otherwise git would take it for an option.
         guard !reference.isEmpty, !reference.hasPrefix("-"),
             let commit = try object("\(reference)^{commit}")
-        else { throw GitError.noSuchReference(reference) }
+        else { throw CommandError.noSuchReference(reference) }
         return commit
     }
 
     /// The last commit that the current branch and another commit have in common; `nil` if there is
     /// none, or if a shallow clone doesn't have it.
     ///
-    /// - Throws: ``GitError``.
+    /// - Throws: ``CommandError``.
     func mergeBase(with commit: String) throws -> String? {
         let found = try Self.run(["merge-base", commit, "HEAD"])
         return found.status == 0 ? found.line : nil
@@ -64,7 +64,7 @@ struct GitFolder {
     ///
     /// - Parameter isRead: Whether the file with a path is read. The content of any other is empty.
     /// - Returns: `nil` if the commit doesn't have the folder.
-    /// - Throws: ``GitError``.
+    /// - Throws: ``CommandError``.
     func files(
         in commit: String,
         where isRead: (String) -> Bool
@@ -113,7 +113,7 @@ struct GitFolder {
             position = start + size + 1
         }
         // What git 2.45 and later may not fetch, it calls missing.
-        guard contents.count == objects.count else { throw GitError.partialClone }
+        guard contents.count == objects.count else { throw CommandError.partialClone }
         return contents
     }
 
@@ -163,7 +163,7 @@ extension GitFolder {
         }
 
         /// In the words of git 2, which has no exit codes for these.
-        func failure(_ path: String) -> GitError {
+        func failure(_ path: String) -> CommandError {
             if error.contains("not a git repository") { return .noRepository(path: path) }
             if error.contains("cannot use bare repository") { return .bareRepository }
             if error.contains("from promisor remote") { return .partialClone }
@@ -171,7 +171,7 @@ extension GitFolder {
             if error.contains("safe.directory"), let line = error.split(separator: "\n").last {
                 return .repositoryOfAnother(command: line.trimmingCharacters(in: .whitespaces))
             }
-            return .failed(reason: reason)
+            return CommandError(ErrorCode("gitFailed", .inputOutput), "git failed: \(reason)")
         }
     }
 
@@ -204,7 +204,7 @@ extension GitFolder {
         do {
             try process.run()
         } catch {
-            throw GitError.notInstalled
+            throw CommandError.noGit
         }
         // Each pipe has its reader or writer, so that none waits for another.
         let group = DispatchGroup()
@@ -223,92 +223,75 @@ extension GitFolder {
         let text = String(decoding: errors.withLock { $0 }, as: UTF8.self)
         // The status of env if there is no such program:
         // https://pubs.opengroup.org/onlinepubs/9799919799/utilities/env.html
-        guard process.terminationStatus != 127 else { throw GitError.notInstalled }
+        guard process.terminationStatus != 127 else { throw CommandError.noGit }
         return Result(status: process.terminationStatus, output: data, error: text)
     }
 }
 
-// MARK: - Git Error
+// MARK: - Errors
 
 /// Why a folder can't be read as it is in git.
-enum GitError: Error, Equatable {
+extension CommandError {
     /// There is no `git` on the `PATH`.
-    case notInstalled
+    fileprivate static let noGit = CommandError(
+        ErrorCode("noGit", .unavailable),
+        "there is no git on the PATH, which --base needs",
+        "Install git, or leave out --base."
+    )
 
     /// The working folder is in no repository, or in one that doesn't have the folder.
-    case noRepository(path: String)
-
-    /// The repository belongs to another user, and git reads it only after a command.
-    case repositoryOfAnother(command: String)
-
-    /// The working folder looks like a bare repository.
-    case bareRepository
-
-    /// The clone lacks objects, which git would fetch when they are read.
-    case partialClone
-
-    /// The repository doesn't have the branch, tag or commit.
-    case noSuchReference(String)
-
-    /// The folder isn't in the commit.
-    case noFolder(path: String, reference: String)
-
-    /// Git reported an error.
-    case failed(reason: String)
-}
-
-extension GitError: CodedError {
-    var errorDescription: String? {
-        switch self {
-        case .notInstalled: "there is no git on the PATH, which --base needs"
-        case .noRepository(let path):
-            "the working folder is in no git repository that has '\(path)'"
-        case .repositoryOfAnother:
-            "the git repository belongs to another user, so git doesn't read it"
-        case .bareRepository:
-            "the working folder looks like a bare git repository, which a change may have put there"
-        case .partialClone: "this clone doesn't have all the files that --base needs"
-        case .noSuchReference(let reference): "git has no branch, tag or commit '\(reference)'"
-        case .noFolder(let path, let reference): "there is no folder '\(path)' in '\(reference)'"
-        case .failed(let reason): "git failed: \(reason)"
-        }
+    fileprivate static func noRepository(path: String) -> CommandError {
+        CommandError(
+            ErrorCode("noRepository", .noInput),
+            "the working folder is in no git repository that has '\(path)'",
+            "Run this in the repository that has the folder, or leave out --base."
+        )
     }
 
-    var recoverySuggestion: String? {
-        switch self {
-        case .notInstalled:
-            "Install git, or leave out --base."
-        case .noRepository:
-            "Run this in the repository that has the folder, or leave out --base."
-        case .repositoryOfAnother(let command):
+    /// The repository belongs to another user, and git reads it only after a command.
+    fileprivate static func repositoryOfAnother(command: String) -> CommandError {
+        CommandError(
+            ErrorCode("repositoryOfAnother", .noPermission),
+            "the git repository belongs to another user, so git doesn't read it",
             "If it is your project's, as in a container, say so first:\n  \(command)"
-        case .bareRepository:
-            """
-            Run this at the top of the repository. If HEAD, objects and refs don't belong here, \
-            remove them.
-            """
-        case .partialClone:
-            "Nothing is fetched here. Fetch the rest first: 'git fetch --refetch --no-filter'"
-        case .noSuchReference:
+        )
+    }
+
+    /// The working folder looks like a bare repository.
+    fileprivate static let bareRepository = CommandError(
+        ErrorCode("noRepository", .noInput),
+        "the working folder looks like a bare git repository, which a change may have put there",
+        """
+        Run this at the top of the repository. If HEAD, objects and refs don't belong here, \
+        remove them.
+        """
+    )
+
+    /// The clone lacks objects, which git would fetch when they are read.
+    fileprivate static let partialClone = CommandError(
+        ErrorCode("gitFailed", .inputOutput),
+        "this clone doesn't have all the files that --base needs",
+        "Nothing is fetched here. Fetch the rest first: 'git fetch --refetch --no-filter'"
+    )
+
+    /// The repository doesn't have the branch, tag or commit.
+    fileprivate static func noSuchReference(_ reference: String) -> CommandError {
+        CommandError(
+            ErrorCode("noSuchReference", .noInput),
+            "git has no branch, tag or commit '\(reference)'",
             """
             A clone may have only the branch that was checked out. Fetch the other one first, for \
             example with 'git fetch origin main'.
             """
-        case .noFolder:
-            "If the whole folder is new, leave out --base."
-        case .failed:
-            nil
-        }
+        )
     }
 
-    var code: ErrorCode {
-        switch self {
-        case .notInstalled: ErrorCode("noGit", .unavailable)
-        case .noRepository, .bareRepository: ErrorCode("noRepository", .noInput)
-        case .repositoryOfAnother: ErrorCode("repositoryOfAnother", .noPermission)
-        case .noSuchReference: ErrorCode("noSuchReference", .noInput)
-        case .noFolder: ErrorCode("noFolderInReference", .noInput)
-        case .partialClone, .failed: ErrorCode("gitFailed", .inputOutput)
-        }
+    /// The folder isn't in the commit.
+    static func noFolder(path: String, inReference reference: String) -> CommandError {
+        CommandError(
+            ErrorCode("noFolderInReference", .noInput),
+            "there is no folder '\(path)' in '\(reference)'",
+            "If the whole folder is new, leave out --base."
+        )
     }
 }

@@ -37,8 +37,8 @@ struct LimitedProcess {
     ///
     /// To be called before the process has another thread: the child has only the one that calls.
     ///
-    /// - Throws: ``LimitedProcessError``.
-    static func start() throws(LimitedProcessError) -> LimitedProcess {
+    /// - Throws: ``CommandError``.
+    static func start() throws(CommandError) -> LimitedProcess {
         guard let standard = standardLimits() else { return LimitedProcess(limits: Limits()) }
         let limits = try Limits(
             seconds: limit(secondsVariable, standard: standard.seconds),
@@ -86,7 +86,7 @@ struct LimitedProcess {
     private static func limit(
         _ variable: String,
         standard: UInt?
-    ) throws(LimitedProcessError) -> UInt? {
+    ) throws(CommandError) -> UInt? {
         guard let text = getenv(variable).map({ String(cString: $0) }), !text.isEmpty else {
             return standard
         }
@@ -100,8 +100,8 @@ struct LimitedProcess {
     /// Waits for the child's end, and passes signals on to it.
     ///
     /// - Returns: The child's exit code; `nil` if there is no child here.
-    /// - Throws: ``LimitedProcessError`` if a limit ended it.
-    func wait() throws(LimitedProcessError) -> Int32? {
+    /// - Throws: ``CommandError`` if a limit ended it.
+    func wait() throws(CommandError) -> Int32? {
         guard let child else { return nil }
         var received: Int32?
         var status: Int32 = 0
@@ -151,53 +151,51 @@ extension LimitedProcess.Limits {
 }
 
 /// Why a command that may run a stranger's SQL has no result.
-enum LimitedProcessError: Error, Equatable {
-    case noProcess(reason: String)
-    case noNumber(variable: String)
-    case outOfTime(seconds: UInt)
-    /// A signal that nobody sent: the system ended the process, or the process itself did.
-    case ended(signal: Int32, megabytes: UInt?)
-}
-
-extension LimitedProcessError: CodedError {
-    var errorDescription: String? {
-        switch self {
-        case .noProcess(let reason): "no process can be started: \(reason)"
-        case .noNumber(let variable): "\(variable) is no whole number"
-        case .outOfTime(let seconds):
-            "the SQL took more than \(seconds) seconds of processor time"
-        case .ended(let signal, let megabytes?):
-            "the SQL took more than \(megabytes) MiB of memory, or the system ended the process "
-                + "(signal \(signal))"
-        case .ended(let signal, nil): "the system ended the process (signal \(signal))"
-        }
+extension CommandError {
+    fileprivate static func noProcess(reason: String) -> CommandError {
+        CommandError(
+            ErrorCode("noProcess", .inputOutput),
+            "no process can be started: \(reason)",
+            "Try again when the system has room for another process."
+        )
     }
 
-    var recoverySuggestion: String? {
-        switch self {
-        case .noProcess: "Try again when the system has room for another process."
-        case .noNumber: "Give it a number, or 0 for no limit."
-        case .outOfTime:
+    fileprivate static func noNumber(variable: String) -> CommandError {
+        CommandError(
+            ErrorCode("invalidLimit", .usage),
+            "\(variable) is no whole number",
+            "Give it a number, or 0 for no limit."
+        )
+    }
+
+    fileprivate static func outOfTime(seconds: UInt) -> CommandError {
+        CommandError(
+            ErrorCode("limitExceeded", .dataError),
+            "the SQL took more than \(seconds) seconds of processor time",
             """
             'lint' names a migration that runs for long. If it is right so, allow more: \
             \(LimitedProcess.secondsVariable)=SECONDS (0: no limit).
             """
-        case .ended(_, .some):
+        )
+    }
+
+    /// A signal that nobody sent: the system ended the process, or the process itself did.
+    fileprivate static func ended(signal: Int32, megabytes: UInt?) -> CommandError {
+        let ending = "the system ended the process (signal \(signal))"
+        guard let megabytes else {
+            return CommandError(
+                ErrorCode("processEnded", .inputOutput),
+                ending,
+                "The system's log may say why, such as too little memory."
+            )
+        }
+        return CommandError(
+            ErrorCode("limitExceeded", .dataError),
+            "the SQL took more than \(megabytes) MiB of memory, or \(ending)",
             """
             If the migrations are right so, allow more: \(LimitedProcess.memoryVariable)=MIB (0: no \
             limit).
             """
-        case .ended(_, nil): "The system's log may say why, such as too little memory."
-        }
-    }
-
-    var code: ErrorCode {
-        switch self {
-        case .noProcess: ErrorCode("noProcess", .inputOutput)
-        case .noNumber: ErrorCode("invalidLimit", .usage)
-        case .outOfTime: ErrorCode("limitExceeded", .dataError)
-        case .ended(_, .some): ErrorCode("limitExceeded", .dataError)
-        case .ended(_, nil): ErrorCode("processEnded", .inputOutput)
-        }
+        )
     }
 }

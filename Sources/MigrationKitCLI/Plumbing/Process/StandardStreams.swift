@@ -1,6 +1,7 @@
 import Foundation
 import MigrationKitKeys
 import MigrationKitCommon
+import MigrationKitSQL
 
 /// The standard output stream, which reports write errors.
 ///
@@ -215,7 +216,7 @@ struct OutputFile {
     /// is refused, since a stranger's change could lead it to any file. If the path leads to a pipe, a
     /// device or an open descriptor (`/dev/stdout`), the text is written there.
     ///
-    /// - Throws: ``MigrationCLIError/cannotWrite(path:reason:)``; ``LinkLeavesRepository``.
+    /// - Throws: ``MigrationCLIError/cannotWrite(path:reason:)``; ``CommandError``.
     func write(_ text: String) throws {
         let place = try place()
         if case .file(let target, let status) = place,
@@ -227,7 +228,7 @@ struct OutputFile {
                     reason: "it is a link; give the path of the file itself"
                 )
             }
-            try LinkLeavesRepository.check(path)
+            try Repository.refuseLink(path)
         }
         switch place {
         case .descriptor(let number):
