@@ -1,3 +1,5 @@
+import MigrationKitCommon
+
 /// One named change of a database, and how to undo it.
 ///
 /// The type is generic over the database: this module stores the closures, and a runner such as
@@ -133,5 +135,15 @@ public struct MigrationStep<Database>: Sendable {
         self.apply = { try apply($0, []) }
         self.applyMerging = apply
         self.rollback = rollback
+    }
+}
+
+extension MigrationStep: Encodable {
+    /// Encodes how a run would apply the step.
+    public func encode(to encoder: any Encoder) throws {
+        try encoder.encode([
+            "identifier": identifier, "source": sourceFile, "usesTransaction": usesTransaction,
+            "foreignKeyChecks": "\(foreignKeyChecks)",
+        ])
     }
 }

@@ -56,49 +56,6 @@ struct ChangeList {
         case .renamed: return before.map { " (was \($0))" } ?? ""
         }
     }
-
-    /// The changes for programs.
-    var document: [ChangeDocument] { changes.map(ChangeDocument.init) }
-}
-
-/// A change, for programs.
-struct ChangeDocument: Encodable {
-    let action: String
-    let kind: String
-    let table: String
-    let name: String
-    let before: String?
-    let after: String?
-
-    init(_ change: SchemaChange) {
-        action = change.action.rawValue
-        kind = change.kind.rawValue
-        table = change.table
-        name = change.name
-        before = change.before
-        after = change.after
-    }
-}
-
-/// A hazard, for programs.
-struct HazardDocument: Encodable {
-    let name: String
-    let table: String
-    let column: String?
-    let message: String
-    let suggestion: String
-
-    /// How many rows are concerned, if they were counted.
-    let rows: Int?
-
-    init(_ hazard: SchemaHazard, rows: Int? = nil) {
-        name = hazard.kind.rawValue
-        table = hazard.table
-        column = hazard.column
-        message = hazard.message
-        suggestion = hazard.suggestion
-        self.rows = rows
-    }
 }
 
 extension String {

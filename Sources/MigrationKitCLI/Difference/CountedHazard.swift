@@ -29,6 +29,12 @@ struct CountedHazard: Equatable {
     }
 }
 
+extension CountedHazard: Encodable {
+    func encode(to encoder: any Encoder) throws {
+        try encoder.encode(JSONFields(hazard, ["rows": rows]))
+    }
+}
+
 extension SchemaHazard {
     /// Its name, with the table or column.
     var title: String {

@@ -62,15 +62,15 @@ extension FleetJob {
         var end = FleetRun.End.interrupted
         func finish() throws {
             try file?.synchronize()
-            var document = FleetDocument(
+            let document = FleetDocument(
                 command: deed,
-                summary.withLock { $0 },
+                summary: summary.withLock { $0 },
                 end: end,
                 shard: shard,
-                seconds: (.now - start) / .seconds(1)
+                seconds: ((.now - start) / .seconds(1)).inMicroseconds,
+                skipped: task.skipped,
+                excluded: task.excluded
             )
-            document.excluded = task.excluded
-            document.skipped = task.skipped.map { .init(path: $0.path, kind: $0.kind) }
             if json {
                 try context.printJSON(document)
             } else {

@@ -64,33 +64,34 @@ struct FleetMetrics {
     }
 
     var text: String {
-        [
+        let summary = document.summary
+        return [
             family("stores", "Databases by outcome.") {
                 [
-                    (["outcome": "done"], document.done), (["outcome": "failed"], document.failed),
-                    (["outcome": "unfinished"], document.unfinished),
+                    (["outcome": "done"], summary.done), (["outcome": "failed"], summary.failed),
+                    (["outcome": "unfinished"], summary.unfinished),
                 ]
             },
             family("failures", "Databases that failed, by the code of the error.") {
-                document.causes.map { (["code": $0.code], $0.stores) }
+                summary.causesByCount.map { (["code": $0.code], $0.count) }
             },
             family("versions", "Databases by the last applied migration.") {
-                document.versions.map { (["version": $0.version ?? ""], $0.stores) }
+                summary.versionsByCount.map { (["version": $0.version ?? ""], $0.count) }
             },
             // Without one that is known, a 0 would look as if all were up to date.
             family("pending", "Databases with a pending migration.") {
-                document.knowsPending ? [([:], document.pending)] : []
+                summary.pendingKnown > 0 ? [([:], summary.pending)] : []
             },
             family("pending_unknown", "Databases that are not done and may have one.") {
-                [([:], document.pendingUnknown)]
+                [([:], summary.pendingUnknown)]
             },
             family("findings", "Databases in which something was found.") {
-                [([:], document.withFindings)]
+                [([:], summary.withFindings)]
             },
-            family("applied", "Migrations that were applied.") { [([:], document.applied)] },
-            family("undone", "Migrations that were undone.") { [([:], document.undone)] },
+            family("applied", "Migrations that were applied.") { [([:], summary.applied)] },
+            family("undone", "Migrations that were undone.") { [([:], summary.undone)] },
             family("success", "Whether all databases are done.") {
-                let isDone = document.failed == 0 && document.unfinished == 0
+                let isDone = summary.failed == 0 && summary.unfinished == 0
                 return [([:], isDone && document.missingShards?.isEmpty ?? true ? 1 : 0)]
             },
             family("seconds", "How long the run took.") {
@@ -114,7 +115,7 @@ struct FleetMetrics {
         let lines = samples.map { labels, value in
             var labels = labels
             labels["command"] = document.command
-            labels["shard"] = document.shard
+            labels["shard"] = document.shard?.text
             let list = labels.sorted { $0.key < $1.key }
                 .map { "\($0.key)=\"\(Self.escaped($0.value))\"" }
             return "\(name){\(list.joined(separator: ","))} \(value)\n"

@@ -40,9 +40,12 @@ struct FleetReportCommand: ContextCommand {
         let report = try FleetReport(paths: paths)
         let summary = report.summary
         let commands = Set(report.records.map(\.command)).sorted()
-        var document = FleetDocument(command: commands.joined(separator: ","), summary)
-        document.tornLines = report.tornCount
-        document.missingShards = report.missingShards
+        let document = FleetDocument(
+            command: commands.joined(separator: ","),
+            summary: summary,
+            tornLines: report.tornCount,
+            missingShards: report.missingShards
+        )
         if json {
             try context.printJSON(document)
         } else if list {

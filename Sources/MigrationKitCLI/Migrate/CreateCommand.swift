@@ -199,8 +199,8 @@ struct CreateCommand: DifferenceCommand {
             return try context.printJSON(
                 fields: [
                     "identifier": created.identifier, "files": created.files,
-                    "changes": ChangeList(changes: difference.changes).document,
-                    "hazards": migration.hazards.map { HazardDocument($0) },
+                    "changes": difference.changes,
+                    "hazards": migration.hazards,
                     "notBroughtBack": migration.notBroughtBack,
                     "refusedOnWayBack": migration.refusedOnWayBack,
                     // How many rows the copy has in all tables.

@@ -42,14 +42,7 @@ struct HistoryCommand: DatabaseCommand {
         )
         let entries = try GRDBMigrationRunner.history(in: writer)
         if json {
-            let history = entries.map { entry -> JSONFields in
-                [
-                    "identifier": entry.identifier, "event": entry.event.rawValue,
-                    "time": entry.time.iso8601, "seconds": entry.seconds,
-                    "checksum": entry.checksum,
-                ]
-            }
-            return try context.printJSON(fields: ["database": path, "history": history])
+            return try context.printJSON(fields: ["database": path, "history": entries])
         }
         guard !entries.isEmpty else {
             return context.output("This database has no history.")

@@ -63,13 +63,8 @@ struct PlanCommand: StoreCommand, DatabaseCommand {
                     "database": store.path, "isNew": store.isNew ? true : nil,
                     "otherTools": others,
                     "transaction": allOrNothing ? "allOrNothing" : "perStep",
-                    "migrations": steps.map { step -> JSONFields in
-                        [
-                            "identifier": step.identifier, "source": step.sourceFile,
-                            "usesTransaction": step.usesTransaction,
-                            "foreignKeyChecks": "\(step.foreignKeyChecks)",
-                            "sql": store.scripts[step.identifier]?.up,
-                        ]
+                    "migrations": steps.map {
+                        JSONFields($0, ["sql": store.scripts[$0.identifier]?.up])
                     },
                 ]
             )

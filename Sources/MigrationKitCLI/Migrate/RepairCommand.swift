@@ -150,10 +150,9 @@ struct RepairCommand: StoreCommand {
             try context.printJSON(
                 fields: [
                     "database": store.path,
-                    "drift": repair?.changes.map(DriftDocument.init) ?? [],
+                    "drift": repair?.changes.map(\.driftFields) ?? [],
                     "statements": repair?.statements ?? [],
-                    "hazards": repair?.hazards.map { HazardDocument($0.hazard, rows: $0.rows) }
-                        ?? [],
+                    "hazards": repair?.hazards ?? [],
                     "output": isFile ? output : nil,
                 ]
             )

@@ -46,30 +46,3 @@ extension ArgumentHelp {
         )
     }
 }
-
-/// A way in which a schema differs from that of the applied migrations, in a JSON document.
-struct DriftDocument: Encodable {
-    /// What the database has.
-    enum State: String, Encodable {
-        case missing, unexpected, changed
-    }
-
-    let text: String
-    let state: State
-    let kind: String
-    let table: String
-    let name: String
-
-    init(_ change: SchemaChange) {
-        text = change.driftText
-        state =
-            switch change.action {
-            case .added: .missing
-            case .dropped: .unexpected
-            case .changed, .renamed: .changed
-            }
-        kind = change.kind.rawValue
-        table = change.table
-        name = change.name
-    }
-}

@@ -58,7 +58,7 @@ struct StatusCommand: StoreCommand, DatabaseCommand {
             otherTools: others
         )
         if json {
-            try context.printJSON(fields: report.document)
+            try context.printJSON(report)
         } else {
             context.output(report.text(context.style))
         }
@@ -201,10 +201,10 @@ private struct StatusReport {
                 + ["'repair --schema' writes the SQL that brings it back."]
         }
     }
+}
 
-    // MARK: - For Programs
-
-    var document: JSONFields {
+extension StatusReport: Encodable {
+    func encode(to encoder: any Encoder) throws {
         let migrations = rows.map { row -> JSONFields in
             [
                 "identifier": row.identifier, "source": row.source, "state": row.state,
@@ -214,18 +214,11 @@ private struct StatusReport {
                 "late": pending.late.contains(row.identifier),
             ]
         }
-        return [
+        let fields: JSONFields = [
             "database": path, "migrations": migrations, "pending": pending.identifiers,
-            "drift": driftDocuments, "driftNote": driftNote, "otherTools": otherTools,
+            "otherTools": otherTools,
         ]
-    }
-
-    private var driftDocuments: [DriftDocument]? {
-        if case .notCompared = drift { nil } else { drift.changes.map(DriftDocument.init) }
-    }
-
-    private var driftNote: String? {
-        if case .notCompared(let reason) = drift { reason } else { drift.note }
+        try encoder.encode(JSONFields(drift, fields))
     }
 }
 

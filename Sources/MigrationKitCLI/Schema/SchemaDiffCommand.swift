@@ -150,7 +150,7 @@ struct SchemaDiffCommand: DifferenceCommand {
         }
         return [
             "from": from.source.name, "to": to.source.name, "matches": difference.isEmpty,
-            "changes": ChangeList(changes: difference.changes).document,
+            "changes": difference.changes,
             "possibleRenames": renames,
         ]
     }

@@ -1,3 +1,5 @@
+import MigrationKitCommon
+
 /// What became of many stores, in numbers. Its size doesn't depend on how many there are.
 public struct FleetSummary: Sendable {
     /// A store that failed.
@@ -91,5 +93,46 @@ public struct FleetSummary: Sendable {
         let place = slowest.firstIndex { $0.seconds < seconds } ?? slowest.endIndex
         slowest.insert((store, seconds), at: place)
         if slowest.count > 5 { slowest.removeLast() }
+    }
+}
+
+extension FleetSummary: Encodable {
+    /// Encodes the numbers, and the stores that are named.
+    public func encode(to encoder: any Encoder) throws {
+        try encoder.encode([
+            "stores": count, "done": done, "failed": failed, "unfinished": unfinished,
+            "applied": applied, "undone": undone, "changed": changed, "pending": pending,
+            "pendingUnknown": pendingUnknown, "withFindings": withFindings,
+            "versions": versionsByCount.map { version, count -> JSONFields in
+                ["version": version, "stores": count]
+            },
+            "causes": causesByCount.map { code, count -> JSONFields in
+                ["code": code, "stores": count]
+            },
+            "failures": failures.map { failure -> JSONFields in
+                [
+                    "store": failure.store, "code": failure.error.code,
+                    "message": failure.error.message,
+                ]
+            },
+            "findings": findings.map { store, text -> JSONFields in
+                ["store": store, "text": text]
+            },
+            "unfinishedStores": unfinishedStores,
+            "slowest": slowest.map { store, seconds -> JSONFields in
+                ["store": store, "seconds": seconds]
+            },
+        ])
+    }
+
+    /// The versions, beginning with the one that most stores have.
+    package var versionsByCount: [(version: String?, count: Int)] {
+        versions.map { (version: $0, count: $1) }
+            .sorted { ($1.count, $0.version ?? "") < ($0.count, $1.version ?? "") }
+    }
+
+    /// The codes of errors, beginning with the one that most stores have.
+    package var causesByCount: [(code: String, count: Int)] {
+        causes.map { (code: $0, count: $1) }.sorted { ($1.count, $0.code) < ($0.count, $1.code) }
     }
 }

@@ -8,7 +8,7 @@ import MigrationKitCommon
 /// Only regular files count, and links below the pattern's fixed part are not followed.
 public struct StorePattern {
     /// What matches a pattern, and isn't a store.
-    public struct Skipped: Hashable, Sendable {
+    public struct Skipped: Hashable, Sendable, Encodable {
         /// Its path.
         public let path: String
         /// What it is, such as `a link`.

@@ -1,4 +1,5 @@
 import Foundation
+import MigrationKitCommon
 
 /// Something that was done to the migrations of a database.
 public struct MigrationHistoryEntry: Equatable, Sendable {
@@ -38,4 +39,14 @@ public struct MigrationHistoryEntry: Equatable, Sendable {
 
     /// The step's checksum at that time; `nil` if it has none.
     public let checksum: String?
+}
+
+extension MigrationHistoryEntry: Encodable {
+    /// Encodes the entry. Its time is in the form of ISO 8601, in UTC.
+    public func encode(to encoder: any Encoder) throws {
+        try encoder.encode([
+            "identifier": identifier, "event": event.rawValue, "time": time.iso8601,
+            "seconds": seconds, "checksum": checksum,
+        ])
+    }
 }

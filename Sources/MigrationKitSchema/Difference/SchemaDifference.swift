@@ -129,6 +129,16 @@ public struct SchemaChange: Hashable, Sendable {
     public let after: String?
 }
 
+extension SchemaChange: Encodable {
+    /// Encodes the change.
+    public func encode(to encoder: any Encoder) throws {
+        try encoder.encode([
+            "action": action.rawValue, "kind": kind.rawValue, "table": table, "name": name,
+            "before": before, "after": after,
+        ])
+    }
+}
+
 extension SchemaChange: CustomStringConvertible {
     /// The change in one line, such as `column notes.body: TEXT -> TEXT NOT NULL`.
     public var description: String {

@@ -1,3 +1,4 @@
+import MigrationKitCommon
 import MigrationKitGRDB
 
 /// How the schema of a database compares with the one that its applied steps give.
@@ -45,7 +46,32 @@ public enum SchemaDrift: Sendable {
     public var texts: [String] { changes.map(\.driftText) }
 }
 
+extension SchemaDrift: Encodable {
+    /// Encodes what differs, unless nothing was compared, and what to know beside it.
+    public func encode(to encoder: any Encoder) throws {
+        switch self {
+        case .same, .sameInOtherOrder, .differs:
+            try encoder.encode(["drift": changes.map(\.driftFields), "driftNote": note])
+        case .notCompared(let reason):
+            try encoder.encode(["driftNote": reason])
+        }
+    }
+}
+
 extension SchemaChange {
+    /// The fields of what differs in a database whose applied steps give what this change leads to.
+    package var driftFields: JSONFields {
+        let state =
+            switch action {
+            case .added: "missing"
+            case .dropped: "unexpected"
+            case .changed, .renamed: "changed"
+            }
+        return [
+            "text": driftText, "state": state, "kind": kind.rawValue, "table": table, "name": name,
+        ]
+    }
+
     /// Whether a table has the same columns in another order.
     var isOrderOfColumns: Bool { kind == .option && name == Self.orderOfColumns }
 

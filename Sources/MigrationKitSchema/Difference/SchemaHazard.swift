@@ -1,3 +1,5 @@
+import MigrationKitCommon
+
 /// A change that may lose rows or be refused because of rows.
 public struct SchemaHazard: Hashable, Sendable {
     /// The kinds of hazards, by the names under which they are allowed. A hazard that the linter finds
@@ -32,4 +34,14 @@ public struct SchemaHazard: Hashable, Sendable {
     /// A query over the present database for the number of rows that are concerned; `nil` if it
     /// can't be asked.
     public let countQuery: String?
+}
+
+extension SchemaHazard: Encodable {
+    /// Encodes the hazard, without the query.
+    public func encode(to encoder: any Encoder) throws {
+        try encoder.encode([
+            "name": kind.rawValue, "table": table, "column": column, "message": message,
+            "suggestion": suggestion,
+        ])
+    }
 }
