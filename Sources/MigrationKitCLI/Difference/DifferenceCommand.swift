@@ -30,8 +30,11 @@ extension DifferenceCommand {
             difference.possibleRenames.filter { !declined.contains($0) }
         }
         while let rename = open().first {
-            guard asks, !json, context.canPrompt, !database.keychain.noPrompt,
-                let isRename = Terminal.confirm(rename.question.printable)
+            guard asks, !json,
+                let isRename = context.ask(
+                    rename.question,
+                    noPrompt: database.keychain.noPrompt
+                )
             else { break }
             if isRename {
                 renames.append(rename)

@@ -104,10 +104,9 @@ struct InspectionText {
             add("Damage", "the salt, the file's first 16 bytes; the key is right")
         }
         if !damage.pages.isEmpty {
-            let shown = damage.pages.prefix(50).map(String.init).joined(separator: ", ")
-            let more = damage.pages.count > 50 ? " and \(damage.pages.count - 50) more" : ""
+            let pages = shortList(damage.pages.prefix(50), of: damage.pages.count)
             let noun = damage.pages.count == 1 ? "page" : "\(damage.pages.count) pages:"
-            add("Damage", "\(noun) \(shown)\(more)")
+            add("Damage", "\(noun) \(pages)")
         }
         if damage.missingPageCount > 0 {
             let noun = damage.missingPageCount == 1 ? "page" : "pages"

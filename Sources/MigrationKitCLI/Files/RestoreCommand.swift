@@ -197,7 +197,6 @@ struct RestoreCommand: CopyCommand, DatabaseCommand {
             The item's key doesn't open the backup, but its former key does. Restore the backup, and \
             give the database the item's current key?
             """,
-            isAnswered: false,
             noPrompt: database.keychain.noPrompt,
             else: error
         )

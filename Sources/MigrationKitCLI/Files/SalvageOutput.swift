@@ -25,8 +25,8 @@ struct SalvageText {
     }
 
     private var summary: [String] {
-        let rows = report.rowCount == 1 ? "1 row" : "\(report.rowCount) rows"
-        let tables = report.tables.count == 1 ? "1 table" : "\(report.tables.count) tables"
+        let rows = counted(report.rowCount, "row")
+        let tables = counted(report.tables.count, "table")
         var lines = wrapped(
             """
             Salvaged \(database.printable) into \(report.outputPath.printable): \(tables) with \
@@ -93,11 +93,10 @@ struct SalvageText {
                 + (broken > 0 ? ", \(broken) of them damaged." : ".")
         case .writeAheadLog:
             let frames = journal.damagedFrames.filter { $0 > 0 }
-            let shown = frames.prefix(20).map(String.init).joined(separator: ", ")
-            let more = frames.count > 20 ? " and \(frames.count - 20) more" : ""
             return "The write-ahead log gave \(journal.frameCount - frames.count) of "
                 + "\(journal.frameCount) frames"
-                + (frames.isEmpty ? "." : "; damaged: \(shown)\(more).")
+                + (frames.isEmpty
+                    ? "." : "; damaged: \(shortList(frames.prefix(20), of: frames.count)).")
                 + (journal.damagedFrames.contains(0) ? " Its header is damaged." : "")
         }
     }

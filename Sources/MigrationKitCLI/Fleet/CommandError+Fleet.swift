@@ -176,7 +176,7 @@ extension CommandError {
         list: String?,
         commands: Set<String>
     ) -> CommandError {
-        let count = "\(summary.count) \(summary.count == 1 ? "store" : "stores")"
+        let count = counted(summary.count, "store")
         let failed = "\(summary.failed) of \(count) failed"
         let (code, message) =
             switch end {

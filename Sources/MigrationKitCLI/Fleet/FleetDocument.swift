@@ -26,7 +26,7 @@ struct FleetDocument {
     func text(_ style: Style) -> String {
         var parts = [heading]
         // What lists the rest.
-        let list = end == nil ? " (--list names all)" : " ('fleet report --list' names all)"
+        let way = end == nil ? " (--list names all)" : " ('fleet report --list' names all)"
         if !summary.versions.isEmpty {
             let rows = summary.versionsByCount.map {
                 [count($0.count), $0.version ?? "none, or not known"]
@@ -40,7 +40,7 @@ struct FleetDocument {
             parts.append(
                 (summary.failures.map {
                     "\(style.text($0.store.printable, .red)): \($0.error.message.printable)"
-                } + (unlisted > 0 ? ["… and \(unlisted) more\(list)"] : [])).joined(separator: "\n")
+                } + (unlisted > 0 ? ["… and \(unlisted) more\(way)"] : [])).joined(separator: "\n")
             )
         }
         if !summary.findings.isEmpty {
@@ -52,19 +52,12 @@ struct FleetDocument {
             )
         }
         if !summary.unfinishedStores.isEmpty {
-            let unlisted = summary.unfinished - summary.unfinishedStores.count
-            let names = summary.unfinishedStores.map(\.printable).joined(separator: ", ")
-            parts.append(
-                "Never finished: \(names)" + (unlisted > 0 ? " and \(unlisted) more." : ".")
-            )
+            let names = summary.unfinishedStores.map(\.printable)
+            parts.append("Never finished: \(shortList(names, of: summary.unfinished)).")
         }
         if let skipped, !skipped.isEmpty {
-            let names = skipped.prefix(10).map { "\($0.path.printable) (\($0.kind))" }
-            let unlisted = skipped.count - names.count
-            parts.append(
-                "Skipped: \(names.joined(separator: ", "))"
-                    + (unlisted > 0 ? " and \(unlisted) more." : ".")
-            )
+            let files = skipped.prefix(10).map { "\($0.path.printable) (\($0.kind))" }
+            parts.append("Skipped: \(shortList(files, of: skipped.count)).")
         }
         if command.hasSuffix(Self.dryRun) { parts.append("Nothing was changed.") }
         if let slowest = summary.slowest.first, slowest.seconds >= 5 {

@@ -1,4 +1,5 @@
 import ArgumentParser
+import MigrationKitCommon
 import MigrationKitFleet
 import MigrationKitSQLCipher
 
@@ -103,12 +104,10 @@ struct FleetRestoreCommand: FleetJob {
     }
 
     private func confirm(_ count: Int, in context: CommandContext) throws {
-        let databases = count == 1 ? "1 database" : "\(count) databases"
         let loss = keepOriginals == nil ? " Their current content is lost." : ""
         try context.confirm(
-            "Replace \(databases) with the copies in \(fromDir)?\(loss)",
+            "Replace \(counted(count, "database")) with the copies in \(fromDir)?\(loss)",
             isAnswered: yes,
-            noPrompt: false,
             else: MigrationCLIError.needsConfirmation(deed: "replace the databases")
         )
     }

@@ -1,4 +1,5 @@
 import ArgumentParser
+import MigrationKitCommon
 import MigrationKit
 import MigrationKitFleet
 import MigrationKitGRDB
@@ -113,15 +114,14 @@ struct FleetRollbackCommand: FleetJob, MigrationsCommand {
 
     /// Asks before migrations are undone. If nobody watches, the command goes on, as 'rollback' does.
     private func confirm(after target: String?, count: Int, in context: CommandContext) throws {
-        guard context.canPrompt, Terminal.isWatched else { return }
+        guard context.isWatched else { return }
         let which = target.map { "all migrations after \($0)" } ?? "all migrations"
         try context.confirm(
             """
-            Undo \(which) in \(count) \(count == 1 ? "database" : "databases")? The content of the \
+            Undo \(which) in \(counted(count, "database"))? The content of the \
             tables and columns that they created is lost.
             """,
             isAnswered: yes,
-            noPrompt: false,
             else: MigrationCLIError.needsConfirmation(deed: "undo migrations")
         )
     }

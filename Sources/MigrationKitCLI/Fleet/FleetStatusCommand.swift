@@ -1,4 +1,5 @@
 import ArgumentParser
+import MigrationKitCommon
 import MigrationKit
 import MigrationKitFleet
 import MigrationKitSchema

@@ -167,7 +167,7 @@ struct KeyImportCommand: DatabaseUsing {
 
     /// Asks for the lines of a paper copy, each again until it is right.
     private func readLines(in context: CommandContext) throws -> DatabaseKey {
-        guard context.canPrompt, !keychain.noPrompt, Terminal.canAsk else {
+        guard context.canAsk(noPrompt: keychain.noPrompt) else {
             throw CommandError.noRecoveryCopy
         }
         let resolver = KeyResolver { preconditionFailure("a line needs no key store") }

@@ -20,7 +20,7 @@ struct RecoveryPassphraseOptions: ParsableArguments {
         if let path = recoveryPasswordFile {
             return path == "-" ? .standardInput : .file(path: path)
         }
-        guard context.canPrompt, !noPrompt, Terminal.canAsk else {
+        guard context.canAsk(noPrompt: noPrompt) else {
             throw CommandError.noRecoveryPassphrase
         }
         return .prompt("Passphrase of the recovery copy: ")

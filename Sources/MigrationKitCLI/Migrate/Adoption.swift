@@ -64,7 +64,7 @@ extension OpenStore {
         let tools = try otherTools()
         guard !tools.isEmpty else { return nil }
         let note = tools.note
-        if !json { context.message("note: \(note.headline)".printable, note.lines) }
+        if !json { context.note(note.headline, note.lines) }
         return tools
     }
 

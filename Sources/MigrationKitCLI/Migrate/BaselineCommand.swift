@@ -1,4 +1,5 @@
 import ArgumentParser
+import MigrationKitCommon
 import MigrationKit
 import MigrationKitGRDB
 import MigrationKitSQL
@@ -63,7 +64,7 @@ struct BaselineCommand: StoreCommand {
         } else if let tool = adopting.adopt {
             let table = adopting.adoptTable
             notes = try store.adoption(from: tool, table: table)?.notes
-            if !json { notes?.forEach(context.note) }
+            if !json { notes?.forEach { context.note($0) } }
             recorded = try store.adopt(tool, table: table, options: MigrationOptions())
         }
         let pending = PendingMigrations(try store.runner.overview(of: store.writer), of: store)
@@ -94,8 +95,9 @@ extension [String] {
     }
 
     private func list(under verb: String) -> String {
-        let count = "\(count) \(count == 1 ? "migration" : "migrations")"
-        return (["\(verb) \(count) as applied, without running:"] + map { "  \($0)" })
+        return
+            (["\(verb) \(counted(count, "migration")) as applied, without running:"]
+            + map { "  \($0)" })
             .joined(separator: "\n")
     }
 }

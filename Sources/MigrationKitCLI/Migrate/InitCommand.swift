@@ -168,8 +168,8 @@ struct InitCommand: ContextCommand {
             return !folder.steps.isEmpty
         }
         guard let folder else { return nil }
-        if context.canPrompt, Terminal.isWatched,
-            let isWanted = Terminal.confirm("There are migrations in \(folder). Use that folder?")
+        if context.isWatched,
+            let isWanted = context.ask("There are migrations in \(folder). Use that folder?")
         {
             return isWanted ? folder : nil
         }

@@ -169,7 +169,7 @@ struct LintCommand: StoreCommand, DatabaseCommand {
                 of: folder,
                 at: base,
                 names: context.namePattern,
-                note: context.note
+                note: { context.note($0) }
             )
             lint.published.append(former.published)
             lint.selection = former.changed
@@ -343,7 +343,7 @@ extension LintLevel {
     static func listed(_ levels: [LintLevel]) -> String {
         let counts = allCases.reversed().compactMap { level in
             let count = levels.count { $0 == level }
-            return count == 0 ? nil : "\(count) \(level.rawValue)\(count == 1 ? "" : "s")"
+            return count == 0 ? nil : counted(count, level.rawValue)
         }
         guard let last = counts.last, counts.count > 1 else { return counts.first ?? "no findings" }
         return counts.dropLast().joined(separator: ", ") + " and " + last

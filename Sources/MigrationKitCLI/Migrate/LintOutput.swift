@@ -163,8 +163,8 @@ struct LintOutput {
 
     private var summary: String {
         let checked = result.report.checked
-        let noun = checked == 1 ? "migration" : "migrations"
-        var text = "Checked \(checked) \(noun): \(LintLevel.listed(findings.map(\.level)))."
+        let levels = LintLevel.listed(findings.map(\.level))
+        var text = "Checked \(counted(checked, "migration")): \(levels)."
         let hidden = findings.count - shown.count
         if hidden > 0 { text += " --level note shows the \(hidden == 1 ? "note" : "notes")." }
         if checked == 0, !findings.isEmpty {

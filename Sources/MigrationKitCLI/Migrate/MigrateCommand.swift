@@ -135,7 +135,7 @@ struct MigrateCommand: StoreCommand, DatabaseCommand {
             context.note("nothing to adopt: migrations are already recorded here")
         }
         if !json {
-            adoption?.notes.forEach(context.note)
+            adoption?.notes.forEach { context.note($0) }
         }
         if dryRun {
             return try preview(store, upTo: target, adoption, options, tellingTo: context)

@@ -1,4 +1,5 @@
 import ArgumentParser
+import MigrationKitCommon
 import MigrationKit
 import MigrationKitGRDB
 import MigrationKitSQL
@@ -88,11 +89,10 @@ struct PlanCommand: StoreCommand, DatabaseCommand {
             return pending == 0
                 ? "-- Nothing is pending." : "-- Nothing would run; \(pending) pending."
         }
-        let noun = pending == 1 ? "migration" : "migrations"
+        let all = "\(counted(pending, "migration")) pending"
         var lines = [
             steps.count == pending
-                ? "-- \(pending) \(noun) pending"
-                : "-- \(steps.count) of \(pending) \(noun) pending"
+                ? "-- \(all)" : "-- \(steps.count) of \(all)"
         ]
         if allOrNothing { lines += ["", "BEGIN IMMEDIATE;"] }
         for step in steps {

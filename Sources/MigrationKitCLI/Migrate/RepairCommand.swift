@@ -134,7 +134,7 @@ struct RepairCommand: StoreCommand {
                 ]
             )
         } else if let warning {
-            context.message("warning: \(warning.headline)", warning.lines)
+            context.warning(warning.headline, warning.lines)
         }
     }
 

@@ -116,7 +116,7 @@ extension OpenStore {
         in context: CommandContext,
         plan: (GRDBMigrationRunner) throws -> [String]
     ) throws {
-        guard context.canPrompt, !noPrompt, Terminal.isWatched else { return }
+        guard context.isWatched, !noPrompt else { return }
         let undone = try plan(runner)
         guard let newest = undone.first, let oldest = undone.last else { return }
         let which =
@@ -126,8 +126,6 @@ extension OpenStore {
             Undo \(which)? The content of the tables and columns that \
             \(undone.count == 1 ? "it" : "they") created is lost.
             """,
-            isAnswered: false,
-            noPrompt: noPrompt,
             else: MigrationCLIError.needsConfirmation(
                 deed: "undo \(undone.count == 1 ? "the migration" : "the migrations")"
             )

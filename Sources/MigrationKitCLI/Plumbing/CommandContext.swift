@@ -204,14 +204,14 @@ struct CommandContext: Sendable {
         return context
     }
 
-    /// Writes a line that may name what others made.
-    func note(_ text: String) {
-        message("note: \(text)".printable)
+    /// Writes a line that may name what others made, and lines that help.
+    func note(_ text: String, _ lines: [String] = []) {
+        message("note: \(text)".printable, lines)
     }
 
-    /// Writes a line that may name what others made.
-    func warning(_ text: String) {
-        message("warning: \(text)".printable)
+    /// Writes a line that may name what others made, and lines that help.
+    func warning(_ text: String, _ lines: [String] = []) {
+        message("warning: \(text)".printable, lines)
     }
 
     /// Writes a headline, and lines that help.
@@ -224,20 +224,31 @@ struct CommandContext: Sendable {
         output(outputIsTerminal ? text.printableLines : text)
     }
 
-    /// Asks a question on the terminal, unless an option already answers it.
+    /// Whether there is a terminal to ask for a text on.
+    func canAsk(noPrompt: Bool) -> Bool { canPrompt && !noPrompt && Terminal.canAsk }
+
+    /// Whether there is a terminal to ask on, and someone is watching it.
+    var isWatched: Bool { canPrompt && Terminal.isWatched }
+
+    /// Asks a yes-or-no question on the terminal.
+    ///
+    /// - Returns: `nil` if there is nobody to ask.
+    func ask(_ question: String, noPrompt: Bool = false) -> Bool? {
+        canPrompt && !noPrompt ? Terminal.confirm(question.printable) : nil
+    }
+
+    /// Asks whether to go on, unless an option already answers it.
     ///
     /// - Parameter nobody: The error if there is nobody to ask.
     /// - Throws: That error; ``CommandError/declined`` if the answer is no.
     func confirm(
         _ question: String,
-        isAnswered: Bool,
-        noPrompt: Bool,
+        isAnswered: Bool = false,
+        noPrompt: Bool = false,
         else nobody: any Error
     ) throws {
         guard !isAnswered else { return }
-        guard canPrompt, !noPrompt, let answer = Terminal.confirm(question.printable) else {
-            throw nobody
-        }
+        guard let answer = ask(question, noPrompt: noPrompt) else { throw nobody }
         guard answer else { throw CommandError.declined }
     }
 

@@ -133,7 +133,7 @@ struct OpenStore {
 
     /// Prints notes about the migrations that are about to run.
     func tellNotes(to context: CommandContext) throws {
-        try notesOfPending(in: context).forEach(context.note)
+        try notesOfPending(in: context).forEach { context.note($0) }
     }
 
     /// Notes about the migrations that are about to run.

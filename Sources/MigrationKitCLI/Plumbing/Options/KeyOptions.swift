@@ -187,7 +187,7 @@ extension KeyOptions<NewKey> {
         in context: CommandContext
     ) throws -> KeySource {
         if let source = try source() { return source }
-        guard context.canPrompt, !database.keychain.noPrompt, Terminal.canAsk else {
+        guard context.canAsk(noPrompt: database.keychain.noPrompt) else {
             throw MigrationCLIError.noNewKey
         }
         return .prompt("New passphrase for \(path.printable): ")

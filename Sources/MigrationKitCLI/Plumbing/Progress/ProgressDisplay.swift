@@ -119,8 +119,8 @@ final class ProgressDisplay<Progress: OperationProgress>: Sendable {
         let again = signal == SIGINT ? "Ctrl-C again" : "A second signal"
         state.withLock { _ in
             context.showProgress(nil)
-            context.message(
-                "note: still busy with something that can't be interrupted",
+            context.note(
+                "still busy with something that can't be interrupted",
                 ["\(again) ends the process at once. \(Progress.endedAtOnceState)"]
             )
         }
@@ -333,8 +333,8 @@ extension CommandContext {
     /// Prints notes for people.
     func tell(_ notes: [ConversionNote]) {
         for note in notes {
-            message(
-                "note: \(note.headline)".printable,
+            self.note(
+                note.headline,
                 [note.explanation] + (note.command.map { ["  \($0)"] } ?? [])
             )
         }

@@ -52,7 +52,18 @@ extension String {
     }
 }
 
-// MARK: - Table
+// MARK: - Lists and Tables
+
+/// Names or numbers in one line, such as `a, b and 3 more`.
+///
+/// - Parameters:
+///   - first: Those that are shown.
+///   - count: How many there are.
+func shortList(_ first: some Sequence<some CustomStringConvertible>, of count: Int) -> String {
+    let shown = first.map(\.description)
+    let rest = count - shown.count
+    return shown.joined(separator: ", ") + (rest > 0 ? " and \(rest) more" : "")
+}
 
 /// A table whose columns are as wide as their widest cell. Put long texts into the last column: it
 /// isn't cut at the terminal's edge.
