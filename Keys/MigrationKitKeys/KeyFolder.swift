@@ -17,8 +17,8 @@ public struct KeyFolder: StoreKeys {
         self.form = form
     }
 
-    /// - Throws: ``StoreKeysError/unusableName(_:)`` for a name that leads out of the folder;
-    ///   ``KeySourceError``.
+    /// - Throws: ``KeySourceError``, such as ``KeySourceError/unusableName(_:)`` for a name that leads
+    ///   out of the folder.
     public func key(ofStore name: String) throws -> DatabaseKey {
         let source = KeySource.file(path: try file(ofStore: name))
         return try KeyResolver.key(source.secretOfFile(.mounted), named: source, form: form)
@@ -28,7 +28,7 @@ public struct KeyFolder: StoreKeys {
     package func file(ofStore name: String) throws -> String {
         let parts = name.split(separator: "/", omittingEmptySubsequences: true)
         guard !parts.isEmpty, !name.utf8.contains(0), !parts.contains("."), !parts.contains("..")
-        else { throw StoreKeysError.unusableName(name) }
+        else { throw KeySourceError.unusableName(name) }
         let file = "\(path)/\(parts.joined(separator: "/"))"
         let found = [file, file + ".key"].first { candidate in
             var status = stat()

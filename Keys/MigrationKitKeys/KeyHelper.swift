@@ -63,49 +63,28 @@ public final class KeyHelper: StoreKeys {
         idle.withLock { $0 = [first] }
     }
 
-    /// - Throws: ``StoreKeysError``; ``KeySourceError`` if the helper can't be started again, or the
-    ///   key can't be used; a `CancellationError`.
+    /// - Throws: ``KeySourceError``; a `CancellationError`.
     public func key(ofStore name: String) throws -> DatabaseKey {
         free.wait()
         defer { free.signal() }
-        let deadline = ContinuousClock.now + timeout
-        do {
-            let answer =
-                if let waiting = takeIdle() {
-                    // It may have ended just now, without having seen the question.
-                    try ask(waiting, name, until: deadline) ?? askNew(name, until: deadline)
-                } else {
-                    try askNew(name, until: deadline)
-                }
-            switch answer {
-            case .key(let secret, let form):
-                do {
-                    return try DatabaseKey(secret, form: form)
-                } catch let reason as DatabaseKeyError {
-                    throw KeySourceError.unusableKey(
-                        source: "the key helper \"\(program)\"",
-                        reason: reason
-                    )
-                }
-            case .refused(let message):
-                throw StoreKeysError.refused(program: program, message: message)
-            }
-        } catch let problem as KeyHelperAnswer.Problem {
-            throw StoreKeysError.unusableAnswer(program: program, reason: problem.reason)
-        } catch let failure as KeyHelperProcess.Failure {
-            switch failure {
-            case .ended: throw StoreKeysError.helperEnded(program: program)
-            case .timedOut:
-                throw StoreKeysError.helperTimedOut(
-                    program: program,
-                    seconds: timeout / .seconds(1)
-                )
-            case .tooMuch:
-                throw StoreKeysError.unusableAnswer(
-                    program: program,
-                    reason: "it is not one line, or too long"
+        let start = ContinuousClock.now
+        // One that waited may have ended just now, without having seen the question.
+        let known = try takeIdle().flatMap { try ask($0, name, since: start) }
+        guard let answer = try known ?? ask(KeyHelperProcess(words), name, since: start) else {
+            throw KeySourceError.helperEnded(program: program)
+        }
+        switch answer {
+        case .key(let secret, let form):
+            do {
+                return try DatabaseKey(secret, form: form)
+            } catch let reason as DatabaseKeyError {
+                throw KeySourceError.unusableKey(
+                    source: "the key helper \"\(program)\"",
+                    reason: reason
                 )
             }
+        case .refused(let message):
+            throw KeySourceError.refused(program: program, message: message)
         }
     }
 
@@ -116,35 +95,29 @@ public final class KeyHelper: StoreKeys {
         return nil
     }
 
-    private func askNew(
-        _ name: String,
-        until deadline: ContinuousClock.Instant
-    ) throws -> KeyHelperAnswer {
-        guard let answer = try ask(KeyHelperProcess(words), name, until: deadline) else {
-            throw KeyHelperProcess.Failure.ended
-        }
-        return answer
-    }
-
     /// - Returns: `nil` if the helper has ended.
     private func ask(
         _ process: KeyHelperProcess,
         _ name: String,
-        until deadline: ContinuousClock.Instant
+        since start: ContinuousClock.Instant
     ) throws -> KeyHelperAnswer? {
-        do {
-            let answer = try process.ask(name, until: deadline, check: checkCancellation) {
-                try KeyHelperAnswer($0, assuming: form)
-            }
-            let idleAgain = Idle(process: process)
-            idle.withLock { $0.append(idleAgain) }
-            return answer
-        } catch KeyHelperProcess.Failure.ended {
+        let answer = try process.ask(
+            name,
+            within: timeout,
+            since: start,
+            check: checkCancellation
+        ) {
+            try KeyHelperAnswer($0, of: program, assuming: form)
+        }
+        guard let answer else {
             // Ctrl-C ends the helper as well, perhaps a moment before it is known here.
             if !isCancelled() { usleep(50_000) }
             try checkCancellation()
             return nil
         }
+        let idleAgain = Idle(process: process)
+        idle.withLock { $0.append(idleAgain) }
+        return answer
     }
 
     private func checkCancellation() throws {

@@ -6,33 +6,35 @@ enum KeyHelperAnswer {
     case key(Secret, DatabaseKey.Form)
     case refused(String)
 
-    /// Why a line is no answer. It quotes nothing of the line, which may have a key in it.
-    struct Problem: Error {
-        let reason: String
-    }
-
     /// - Parameters:
     ///   - line: The line, without the newline at its end.
+    ///   - program: The helper, for errors.
     ///   - form: The form of a key for which the answer gives none.
-    /// - Throws: ``Problem``.
-    init(_ line: UnsafeRawBufferPointer, assuming form: DatabaseKey.Form) throws {
-        var reader = Reader(line: line)
+    /// - Throws: ``KeySourceError/unusableAnswer(program:reason:)``. The reason quotes nothing of the
+    ///   line, which may have a key in it.
+    init(
+        _ line: UnsafeRawBufferPointer,
+        of program: String,
+        assuming form: DatabaseKey.Form
+    ) throws {
+        var reader = Reader(line: line, program: program)
         let fields = try reader.object()
         if let message = fields["error"] {
             self = .refused(message.unwipableText)
             return
         }
-        guard let key = fields["key"] else { throw Problem(reason: "it has no \"key\"") }
+        guard let key = fields["key"] else { throw reader.unusable("it has no \"key\"") }
         switch fields["form"]?.unwipableText {
         case nil: self = .key(key, form)
         case "raw": self = .key(key, .rawKey)
         case "passphrase": self = .key(key, .passphrase)
-        case _?: throw Problem(reason: "its \"form\" is neither \"raw\" nor \"passphrase\"")
+        case _?: throw reader.unusable("its \"form\" is neither \"raw\" nor \"passphrase\"")
         }
     }
 
     private struct Reader {
         let line: UnsafeRawBufferPointer
+        let program: String
         var place = 0
 
         mutating func object() throws -> [String: Secret] {
@@ -44,21 +46,25 @@ enum KeyHelperAnswer {
                 let name = try string().unwipableText
                 try expect(":")
                 guard fields.updateValue(try string(), forKey: name) == nil else {
-                    throw Problem(reason: "a field is there twice")
+                    throw unusable("a field is there twice")
                 }
                 switch next() {
                 case UInt8(ascii: ","): continue
                 case UInt8(ascii: "}"):
-                    guard next() == nil else { throw Problem(reason: "more follows its object") }
+                    guard next() == nil else { throw unusable("more follows its object") }
                     return fields
-                default: throw Self.noObject
+                default: throw noObject
                 }
             }
         }
 
-        private static let noObject = Problem(
-            reason: "it isn't a JSON object of strings on one line"
-        )
+        func unusable(_ reason: String) -> KeySourceError {
+            .unusableAnswer(program: program, reason: reason)
+        }
+
+        private var noObject: KeySourceError {
+            unusable("it isn't a JSON object of strings on one line")
+        }
 
         /// The next byte that is no space; `nil` at the end.
         private mutating func next() -> UInt8? {
@@ -71,7 +77,7 @@ enum KeyHelperAnswer {
         }
 
         private mutating func expect(_ character: Unicode.Scalar) throws {
-            guard next() == UInt8(ascii: character) else { throw Self.noObject }
+            guard next() == UInt8(ascii: character) else { throw noObject }
         }
 
         private mutating func string() throws -> Secret {
@@ -89,16 +95,16 @@ enum KeyHelperAnswer {
                     switch byte {
                     case UInt8(ascii: "\""): return used
                     case UInt8(ascii: "\\"): try escape(append)
-                    case 0..<0x20: throw Problem(reason: "a string has a control character")
+                    case 0..<0x20: throw unusable("a string has a control character")
                     default: append(byte)
                     }
                 }
-                throw Problem(reason: "a string has no end")
+                throw unusable("a string has no end")
             }
         }
 
         private mutating func escape(_ append: (UInt8) -> Void) throws {
-            guard place < line.count else { throw Problem(reason: "a string has no end") }
+            guard place < line.count else { throw unusable("a string has no end") }
             let byte = line[place]
             place += 1
             switch byte {
@@ -109,7 +115,7 @@ enum KeyHelperAnswer {
             case UInt8(ascii: "r"): append(0x0D)
             case UInt8(ascii: "t"): append(0x09)
             case UInt8(ascii: "u"): UTF8.encode(try scalar())?.forEach(append)
-            default: throw Problem(reason: "a string has an unknown escape")
+            default: throw unusable("a string has an unknown escape")
             }
         }
 
@@ -122,12 +128,12 @@ enum KeyHelperAnswer {
                 place += 2
                 let low = try fourDigits()
                 guard (0xDC00..<0xE000).contains(low) else {
-                    throw Problem(reason: "a string has half a surrogate pair")
+                    throw unusable("a string has half a surrogate pair")
                 }
                 value = 0x10000 + (value - 0xD800) << 10 + (low - 0xDC00)
             }
             guard let scalar = Unicode.Scalar(value) else {
-                throw Problem(reason: "a string has half a surrogate pair")
+                throw unusable("a string has half a surrogate pair")
             }
             return scalar
         }
@@ -136,7 +142,7 @@ enum KeyHelperAnswer {
             var value: UInt32 = 0
             for _ in 0..<4 {
                 guard place < line.count, let digit = Hexadecimal.value(line[place]) else {
-                    throw Problem(reason: "a string has an unknown escape")
+                    throw unusable("a string has an unknown escape")
                 }
                 value = value << 4 | UInt32(digit)
                 place += 1

@@ -3,15 +3,7 @@ import Glibc
 
 /// One running key helper, and the conversation with it.
 final class KeyHelperProcess {
-    /// Why a conversation has ended.
-    enum Failure: Error {
-        /// The helper has closed its output.
-        case ended
-        case timedOut
-        /// It wrote a line that is too long, or more than one.
-        case tooMuch
-    }
-
+    private let program: String
     private let input: Pipe
     private let output: Pipe
     private let child: pid_t
@@ -21,6 +13,7 @@ final class KeyHelperProcess {
     private static let limit = 2 * SecretReader.limit
 
     init(_ words: [String]) throws {
+        program = words[0]
         (input, output) = (try Pipe(), try Pipe())
         // The input's other end stays open here, too: writing to a helper that has ended is then no
         // error that a signal reports. Its closed output is noticed.
@@ -54,16 +47,21 @@ final class KeyHelperProcess {
     /// Asks for the key of a store.
     ///
     /// - Parameters:
-    ///   - deadline: When to give up.
+    ///   - timeout: How long it may take for an answer.
+    ///   - start: From when on that counts.
     ///   - check: Called several times a second; what it throws ends the conversation.
     ///   - read: Reads the answer, a line without its end.
-    /// - Throws: ``Failure``; what the closures throw. Nothing more can be asked then.
+    /// - Returns: `nil` if the helper has ended.
+    /// - Throws: ``KeySourceError/helperTimedOut(program:seconds:)``;
+    ///   ``KeySourceError/unusableAnswer(program:reason:)``; what the closures throw. Nothing more can
+    ///   be asked then.
     func ask<Value>(
         _ store: String,
-        until deadline: ContinuousClock.Instant,
+        within timeout: Duration,
+        since start: ContinuousClock.Instant,
         check: () throws -> Void,
         _ read: (UnsafeRawBufferPointer) throws -> Value
-    ) throws -> Value {
+    ) throws -> Value? {
         defer { explicit_bzero(memory.base, memory.byteCount) }
         let encoder = JSONEncoder()
         encoder.outputFormatting = .withoutEscapingSlashes
@@ -71,7 +69,12 @@ final class KeyHelperProcess {
         var used = 0
         while true {
             try check()
-            guard ContinuousClock.now < deadline else { throw Failure.timedOut }
+            guard ContinuousClock.now < start + timeout else {
+                throw KeySourceError.helperTimedOut(
+                    program: program,
+                    seconds: timeout / .seconds(1)
+                )
+            }
             var ends = [
                 pollfd(fd: output.read, events: Int16(POLLIN), revents: 0),
                 pollfd(
@@ -90,12 +93,19 @@ final class KeyHelperProcess {
             guard ends[0].revents != 0 else { continue }
             let count = Glibc.read(output.read, memory.base + used, Self.limit - used)
             if count < 0, errno == EINTR { continue }
-            guard count > 0 else { throw used == Self.limit ? Failure.tooMuch : Failure.ended }
+            guard count > 0 else {
+                if used == Self.limit { throw isNotOneLine }
+                return nil
+            }
             used += count
             let bytes = UnsafeRawBufferPointer(start: memory.base, count: used)
             guard let end = bytes[(used - count)...].firstIndex(of: 0x0A) else { continue }
-            guard end == used - 1, question.isEmpty else { throw Failure.tooMuch }
+            guard end == used - 1, question.isEmpty else { throw isNotOneLine }
             return try read(UnsafeRawBufferPointer(rebasing: bytes[..<end]))
         }
+    }
+
+    private var isNotOneLine: KeySourceError {
+        .unusableAnswer(program: program, reason: "it is not one line, or too long")
     }
 }

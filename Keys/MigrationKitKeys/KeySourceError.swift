@@ -1,7 +1,7 @@
 import MigrationKitCommon
 import FoundationEssentials
 
-/// Why a source gave no usable key.
+/// Why a source gave no usable key, or not that of one of many stores.
 public enum KeySourceError: Error, Equatable, Sendable {
     /// No file is at the path.
     case noSuchFile(path: String)
@@ -43,6 +43,20 @@ public enum KeySourceError: Error, Equatable, Sendable {
     case promptBusy
     /// The secret can't be a key of the requested form.
     case unusableKey(source: String, reason: DatabaseKeyError)
+    /// No key can belong to a store of this name: it is empty, or leads out of the folder of keys.
+    case unusableName(String)
+    /// A master key is not 64 hexadecimal digits; it has this many bytes.
+    case unusableMasterKey(count: Int)
+    /// libcrypto can't derive a key.
+    case noDerivation
+    /// The key helper ended without an answer.
+    case helperEnded(program: String)
+    /// The key helper didn't answer within this many seconds.
+    case helperTimedOut(program: String, seconds: Double)
+    /// The key helper's answer can't be understood.
+    case unusableAnswer(program: String, reason: String)
+    /// The key helper answered that it has no key; the message is its own.
+    case refused(program: String, message: String)
 }
 
 extension KeySourceError: LocalizedError {
@@ -89,6 +103,22 @@ extension KeySourceError: LocalizedError {
             "another prompt is already open on the terminal"
         case .unusableKey(let source, let reason):
             "the key from \(source) can't be used: \(reason.errorDescription ?? "")"
+        case .unusableName(let name):
+            "no key can be looked up by the store name \"\(name)\""
+        case .unusableMasterKey(let count):
+            "a master key is 64 hexadecimal digits"
+                + (count == 64
+                    ? "; this one has other characters" : "; this one has \(count) characters")
+        case .noDerivation:
+            "libcrypto can't derive a key with HKDF and SHA-256"
+        case .helperEnded(let program):
+            "the key helper \"\(program)\" ended without an answer"
+        case .helperTimedOut(let program, let seconds):
+            "the key helper \"\(program)\" did not answer within \(seconds.text) seconds"
+        case .unusableAnswer(let program, let reason):
+            "the answer of the key helper \"\(program)\" can't be used: \(reason)"
+        case .refused(let program, let message):
+            "the key helper \"\(program)\" has no key: \(message)"
         }
     }
 
@@ -124,10 +154,25 @@ extension KeySourceError: LocalizedError {
             "Its messages are above. Run it by hand to see what is wrong."
         case .noTerminal:
             "Give the key by a file, a command, a descriptor, or the Secret Service."
-        case .promptCancelled, .promptBusy:
+        case .promptCancelled, .promptBusy, .refused:
             nil
         case .unusableKey(_, let reason):
             reason.recoverySuggestion
+        case .unusableName:
+            "Give the store another name, such as with \"account\" in a list of JSON lines."
+        case .unusableMasterKey:
+            "Make one with: openssl rand -hex 32"
+        case .noDerivation:
+            "Check whether OpenSSL is restricted, for example to FIPS algorithms, and allow HKDF "
+                + "with SHA-256."
+        case .helperEnded, .unusableAnswer:
+            """
+            Its messages are above. It reads a line {"store":"NAME"} and answers with one line: \
+            {"key":"...","form":"raw"}, {"key":"...","form":"passphrase"} or {"error":"..."}.
+            """
+        case .helperTimedOut:
+            "It was stopped, and is restarted for the next store. Find out why it hangs, or "
+                + "allow more time."
         }
     }
 
@@ -157,6 +202,12 @@ extension KeySourceError: CodedError {
         case .promptCancelled: ErrorCode("promptCancelled", .noPermission)
         case .promptBusy: ErrorCode("promptBusy", .busy)
         case .unusableKey(_, let reason): reason.code
+        case .unusableName: ErrorCode("unusableStoreName", .dataError)
+        case .unusableMasterKey: ErrorCode("unusableKey", .noPermission)
+        case .noDerivation: ErrorCode("noDerivation", .unavailable)
+        case .helperEnded, .unusableAnswer: ErrorCode("keyHelperFailed", .noPermission)
+        case .helperTimedOut: ErrorCode("keyHelperTimedOut", .unavailable)
+        case .refused: ErrorCode("keyRefused", .noPermission)
         }
     }
 }

@@ -67,7 +67,7 @@ extension KeyStoreError: LocalizedError {
         case .ambiguous(let service, let matches):
             "\(matches.count) items match service \"\(service)\""
         case .timedOut(let seconds):
-            "the secret store did not answer within \(Self.plain(seconds)) seconds"
+            "the secret store did not answer within \(seconds.text) seconds"
         case .itemExists(let service, let account):
             "an item with \(Self.names(service, account)) already exists"
         case .unstorablePassphrase(let flaw):
@@ -174,10 +174,11 @@ extension KeyStoreError: LocalizedError {
     private static func names(_ service: String, _ account: String?) -> String {
         "service \"\(service)\"" + (account.map { " and username \"\($0)\"" } ?? "")
     }
+}
 
-    private static func plain(_ seconds: Double) -> String {
-        seconds == seconds.rounded() ? "\(Int(seconds))" : "\(seconds)"
-    }
+extension Double {
+    /// The number, without a fraction if it is whole.
+    var text: String { self == rounded() ? "\(Int(self))" : "\(self)" }
 }
 
 extension KeyStoreError: CodedError {

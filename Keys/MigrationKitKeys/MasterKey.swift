@@ -29,23 +29,23 @@ public struct MasterKey: StoreKeys {
 
     /// - Parameter digits: 64 hexadecimal digits, from 32 random bytes (`openssl rand -hex 32`). A
     ///   passphrase can't be one: this derivation is quick.
-    /// - Throws: ``StoreKeysError/unusableMasterKey(count:)``.
+    /// - Throws: ``KeySourceError/unusableMasterKey(count:)``.
     public init(hexadecimal digits: Secret) throws {
         guard digits.count == 64, let bytes = Hexadecimal.decoded(digits) else {
-            throw StoreKeysError.unusableMasterKey(count: digits.count)
+            throw KeySourceError.unusableMasterKey(count: digits.count)
         }
         secret = bytes
     }
 
     /// - Parameter path: The file with the 64 hexadecimal digits.
-    /// - Throws: ``StoreKeysError/unusableMasterKey(count:)``; ``KeySourceError``.
+    /// - Throws: ``KeySourceError``.
     public init(file path: String) throws {
         try self.init(hexadecimal: KeySource.file(path: path).secretOfFile(.mounted))
     }
 
-    /// - Throws: ``StoreKeysError/unusableName(_:)`` if the name is empty.
+    /// - Throws: ``KeySourceError/unusableName(_:)`` if the name is empty.
     public func key(ofStore name: String) throws -> DatabaseKey {
-        guard !name.isEmpty else { throw StoreKeysError.unusableName(name) }
+        guard !name.isEmpty else { throw KeySourceError.unusableName(name) }
         return try .rawKey(
             bytes: HKDF.derive(
                 from: secret,
@@ -83,7 +83,7 @@ package enum HKDF {
                     count
                 )
             }
-            guard isDone == 1 else { throw StoreKeysError.noDerivation }
+            guard isDone == 1 else { throw KeySourceError.noDerivation }
             return count
         }
     }

@@ -41,17 +41,11 @@ enum SecretCommand {
     }
 
     static func split(_ command: String) throws -> [String] {
-        do {
-            let words = try ShellWords.split(command)
-            guard let program = words.first, !program.isEmpty else {
-                throw KeySourceError.unusableCommand(reason: "it is empty")
-            }
-            return words
-        } catch ShellWords.Problem.unbalancedQuote(let quote) {
-            throw KeySourceError.unusableCommand(reason: "a quote (\(quote)) has no end")
-        } catch ShellWords.Problem.nothingAfterBackslash {
-            throw KeySourceError.unusableCommand(reason: "nothing follows its last backslash")
+        let words = try ShellWords.split(command)
+        guard let program = words.first, !program.isEmpty else {
+            throw KeySourceError.unusableCommand(reason: "it is empty")
         }
+        return words
     }
 
     /// - Parameter input: The child's standard input; `nil` for an empty one.
@@ -112,12 +106,7 @@ enum SecretCommand {
 /// unchanged (Shell Command Language, 2.2 Quoting,
 /// https://pubs.opengroup.org/onlinepubs/9799919799/utilities/V3_chap02.html#tag_19_02).
 enum ShellWords {
-    /// Why a command can't be split.
-    enum Problem: Error, Equatable {
-        case unbalancedQuote(Character)
-        case nothingAfterBackslash
-    }
-
+    /// - Throws: ``KeySourceError/unusableCommand(reason:)``.
     static func split(_ command: String) throws -> [String] {
         var words: [String] = []
         // Nil between words, so that `''` counts as an empty word.
@@ -131,14 +120,18 @@ enum ShellWords {
                 word = nil
             case "'":
                 guard let end = rest.firstIndex(of: "'") else {
-                    throw Problem.unbalancedQuote("'")
+                    throw unbalanced("'")
                 }
                 word = (word ?? "") + rest[..<end]
                 rest = rest[rest.index(after: end)...]
             case "\"":
                 word = try (word ?? "") + quoted(&rest)
             case "\\":
-                guard let next = rest.popFirst() else { throw Problem.nothingAfterBackslash }
+                guard let next = rest.popFirst() else {
+                    throw KeySourceError.unusableCommand(
+                        reason: "nothing follows its last backslash"
+                    )
+                }
                 if next != "\n" { word = (word ?? "") + String(next) }
             default:
                 word = (word ?? "") + String(character)
@@ -157,7 +150,7 @@ enum ShellWords {
             case "\"":
                 return text
             case "\\":
-                guard let next = rest.popFirst() else { throw Problem.unbalancedQuote("\"") }
+                guard let next = rest.popFirst() else { throw unbalanced("\"") }
                 switch next {
                 case "$", "`", "\"", "\\": text.append(next)
                 case "\n": break
@@ -167,6 +160,10 @@ enum ShellWords {
                 text.append(character)
             }
         }
-        throw Problem.unbalancedQuote("\"")
+        throw unbalanced("\"")
+    }
+
+    private static func unbalanced(_ quote: Character) -> KeySourceError {
+        .unusableCommand(reason: "a quote (\(quote)) has no end")
     }
 }

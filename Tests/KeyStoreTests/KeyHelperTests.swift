@@ -61,7 +61,7 @@ import Testing
     @Test func errorOfTheHelperIsThatOfTheStore() throws {
         let helper = try answering("{\"error\":\"no such tenant\"}\n")
         for _ in 0..<2 {
-            #expect(throws: StoreKeysError.refused(program: "sh", message: "no such tenant")) {
+            #expect(throws: KeySourceError.refused(program: "sh", message: "no such tenant")) {
                 try helper.key(ofStore: "alice")
             }
         }
@@ -78,7 +78,7 @@ import Testing
             #expect {
                 try helper.key(ofStore: "alice")
             } throws: { error in
-                guard case StoreKeysError.unusableAnswer(program: "sh", let reason) = error else {
+                guard case KeySourceError.unusableAnswer(program: "sh", let reason) = error else {
                     return false
                 }
                 return answer.count < 3 || !reason.contains(answer)
@@ -91,7 +91,7 @@ import Testing
         #expect {
             try helper.key(ofStore: "alice")
         } throws: { error in
-            if case StoreKeysError.unusableAnswer = error { true } else { false }
+            if case KeySourceError.unusableAnswer = error { true } else { false }
         }
     }
 
@@ -114,7 +114,7 @@ import Testing
             """
         )
         #expect(text(try helper.key(ofStore: "one")) == "secret")
-        #expect(throws: StoreKeysError.helperEnded(program: "sh")) {
+        #expect(throws: KeySourceError.helperEnded(program: "sh")) {
             try helper.key(ofStore: "bad")
         }
         #expect(text(try helper.key(ofStore: "two")) == "secret")
@@ -125,7 +125,7 @@ import Testing
             "echo $$ > '\(folder.path("pid"))'; while read -r line; do :; done",
             timeout: .milliseconds(300)
         )
-        #expect(throws: StoreKeysError.helperTimedOut(program: "sh", seconds: 0.3)) {
+        #expect(throws: KeySourceError.helperTimedOut(program: "sh", seconds: 0.3)) {
             try helper.key(ofStore: "alice")
         }
         let text = String(decoding: try folder.data("pid"), as: UTF8.self)

@@ -45,7 +45,7 @@ import Testing
             try keys.key(ofStore: "eu")
         }
         for name in ["", "/", "..", "../keys/bob", "eu/../bob", "./bob", "bob\0"] {
-            #expect(throws: StoreKeysError.unusableName(name)) { try keys.key(ofStore: name) }
+            #expect(throws: KeySourceError.unusableName(name)) { try keys.key(ofStore: name) }
         }
     }
 
@@ -95,7 +95,7 @@ import Testing
                 == "93ba9f53a4e8f70a87e98cc8b58266f2bfd2b20c431579cf6de7139615a1b4fb"
         )
         #expect(try keys.key(ofStore: "alice") != keys.key(ofStore: "bob"))
-        #expect(throws: StoreKeysError.unusableName("")) { try keys.key(ofStore: "") }
+        #expect(throws: KeySourceError.unusableName("")) { try keys.key(ofStore: "") }
     }
 
     @Test(arguments: ["alice", "eu/büro 7"])
@@ -136,7 +136,7 @@ import Testing
         "", "00", String(repeating: "g", count: 64), String(repeating: "0", count: 96),
     ])
     func masterKeyIs64Digits(digits: String) throws {
-        #expect(throws: StoreKeysError.unusableMasterKey(count: digits.count)) {
+        #expect(throws: KeySourceError.unusableMasterKey(count: digits.count)) {
             try MasterKey(hexadecimal: Secret(utf8: digits))
         }
     }

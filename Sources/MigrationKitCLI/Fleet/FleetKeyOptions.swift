@@ -257,7 +257,7 @@ struct FleetKeys: Sendable {
 
     /// How a store is opened.
     ///
-    /// - Throws: A `StoreKeysError`, a `KeySourceError` or a `CancellationError` if there is no key.
+    /// - Throws: A `KeySourceError` or a `CancellationError` if there is no key.
     func opening(_ store: FleetStore) throws -> MigrationDatabaseOpenOptions {
         switch source {
         case .none:
