@@ -119,7 +119,7 @@ struct RealFolderDifferenceTests {
     ) throws -> SchemaMigration {
         do {
             return try SchemaMigration(difference, backfills: backfills)
-        } catch SchemaMigrationError.needsBackfill(let table, let column)
+        } catch SchemaDifferenceError.needsBackfill(let table, let column)
             where backfills["\(table).\(column)"] == nil
         {
             let all = backfills.merging(["\(table).\(column)": "1"]) { $1 }

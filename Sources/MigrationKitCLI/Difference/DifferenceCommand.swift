@@ -56,7 +56,7 @@ extension DifferenceCommand {
     /// - Parameters:
     ///   - names: Tables and views that the schemas leave out.
     ///   - present: A database with the present schema, in which rows are counted.
-    /// - Throws: ``CommandError`` for each hazard that isn't allowed; `SchemaMigrationError`;
+    /// - Throws: ``CommandError`` for each hazard that isn't allowed; `SchemaDifferenceError`;
     ///   `SchemaMigrationProofError`.
     func provenMigration(
         _ difference: SchemaDifference,

@@ -1,7 +1,7 @@
 import MigrationKitLint
 import MigrationKitSchema
 
-extension SchemaMigrationError: ToolSuggesting {
+extension SchemaDifferenceError: ToolSuggesting {
     var suggestion: String? {
         guard case .needsBackfill(let table, let column) = self else { return recoverySuggestion }
         return """

@@ -12,7 +12,7 @@ struct SchemaRepair {
     let hazards: [CountedHazard]
 
     /// - Returns: `nil` if nothing differs.
-    /// - Throws: ``CommandError``; a `SchemaMigrationError`; a `DatabaseError`.
+    /// - Throws: ``CommandError``; a `SchemaDifferenceError`; a `DatabaseError`.
     init?(of store: OpenStore, _ options: DriftOptions) throws {
         switch try store.runner.drift(in: store.writer, options) {
         case .same, .sameInOtherOrder:

@@ -255,7 +255,7 @@ struct StatementResult {
 }
 
 /// How SQLite refused a statement.
-struct StatementFailure: Error {
+struct StatementFailure {
     /// SQLite's extended result code.
     let code: ResultCode
 

@@ -1,6 +1,4 @@
-import Foundation
 import GRDB
-import MigrationKitCommon
 import MigrationKitGRDB
 
 /// The statements that lead from one schema to another, and back, and lose nothing that wasn't
@@ -36,7 +34,7 @@ public struct SchemaMigration: Sendable {
     ///     `["notes.n": "length(body)"]`.
     ///   - configuration: The configuration of the database in memory. Functions and collations that
     ///     it lacks are replaced, except in backfills.
-    /// - Throws: ``SchemaMigrationError``.
+    /// - Throws: ``SchemaDifferenceError``.
     public init(
         _ difference: SchemaDifference,
         backfills: [String: String] = [:],
@@ -99,69 +97,10 @@ public struct SchemaMigration: Sendable {
     }
 }
 
-/// Why a migration between two schemas can't be written.
-public enum SchemaMigrationError: Error, Equatable, Sendable {
-    /// A new column is NOT NULL, and nothing gives it a value for existing rows.
-    case needsBackfill(table: String, column: String)
-
-    /// A backfill names no column of the wanted schema that gets a value.
-    case unknownBackfill(String)
-
-    /// SQLite refuses a statement of a schema or of the plan.
-    case refused(object: String, reason: String)
-
-    /// After the planned statements, this change is still to be made.
-    case notReached(String)
-}
-
-extension SchemaMigrationError: LocalizedError {
-    /// What is missing or refused, in one line.
-    public var errorDescription: String? {
-        switch self {
-        case .needsBackfill(let table, let column):
-            "the new column \(table).\(column) is NOT NULL and has no value for existing rows"
-        case .unknownBackfill(let name):
-            "the backfill of \(name) has no use: it is no column that gets a value"
-        case .refused(let object, let reason):
-            "SQLite refuses \(object): \(reason)"
-        case .notReached(let change):
-            "the planned migration doesn't reach the wanted schema: \(change)"
-        }
-    }
-
-    /// What to do about it.
-    public var recoverySuggestion: String? {
-        switch self {
-        case .needsBackfill:
-            "Give it a default in the wanted schema, or a backfill: an expression over the old row."
-        case .unknownBackfill:
-            "Name a column of the wanted schema as TABLE.COLUMN, in a table that changes."
-        case .refused:
-            """
-            Correct it in the schema. Modules of the app must be registered in the configuration.
-            """
-        case .notReached:
-            "Nothing was written. Please report both definitions."
-        }
-    }
-}
-
-extension SchemaMigrationError: CodedError {
-    /// The error's code for programs, and its exit status.
-    public var code: ErrorCode {
-        switch self {
-        case .needsBackfill: ErrorCode("needsBackfill", .usage)
-        case .unknownBackfill: ErrorCode("unknownBackfill", .usage)
-        case .refused: ErrorCode("brokenSchema", .dataError)
-        case .notReached: ErrorCode("migrationNotPlanned", .failed)
-        }
-    }
-}
-
 extension SchemaMatch {
     /// Finds the columns of backfills by their names, `TABLE.COLUMN`.
     ///
-    /// - Throws: ``SchemaMigrationError/unknownBackfill(_:)``.
+    /// - Throws: ``SchemaDifferenceError/unknownBackfill(_:)``.
     fileprivate func expressions(_ backfills: [String: String]) throws -> ColumnExpressions {
         var result = ColumnExpressions()
         for (name, expression) in backfills.sorted(by: { $0.key < $1.key }) {
@@ -171,7 +110,7 @@ extension SchemaMatch {
             }.first
             guard let (table, column) = found, column.generated == nil, !table.isVirtual,
                 let old = oldTable(of: table), !old.hasSameDefinition(as: table)
-            else { throw SchemaMigrationError.unknownBackfill(name) }
+            else { throw SchemaDifferenceError.unknownBackfill(name) }
             result[table.name, column.name] = expression
         }
         return result
@@ -208,7 +147,7 @@ extension Database {
             } catch let error as DatabaseError {
                 if MemoryDatabase.canReplace(error) { throw error }
                 let words = SQLTokens(statement).tokens.prefix { $0.text != "(" }.prefix(4)
-                throw SchemaMigrationError.refused(
+                throw SchemaDifferenceError.refused(
                     object: words.dropFirst().map(\.text).joined(separator: " "),
                     reason: error.message ?? "\(error.resultCode)"
                 )

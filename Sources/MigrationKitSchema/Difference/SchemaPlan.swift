@@ -30,7 +30,7 @@ struct SchemaPlan {
     ///   - fillsRequiredColumns: Whether required columns without a value get a neutral one.
     ///   - reader: Reads the schema.
     ///   - db: A database in memory, with foreign keys off.
-    /// - Throws: ``SchemaMigrationError``; a `DatabaseError` for something that ``MemoryDatabase``
+    /// - Throws: ``SchemaDifferenceError``; a `DatabaseError` for something that ``MemoryDatabase``
     ///   replaces.
     init(
         _ match: SchemaMatch,
@@ -52,7 +52,7 @@ struct SchemaPlan {
         try dropTables()
         try createObjects()
         if let change = SchemaComparison(try reader.schema(of: db), target).changes.first {
-            throw SchemaMigrationError.notReached(change.description)
+            throw SchemaDifferenceError.notReached(change.description)
         }
     }
 
@@ -71,7 +71,7 @@ struct SchemaPlan {
                 if MemoryDatabase.canReplace(error) { throw error }
                 let message = error.message ?? "\(error.resultCode)"
                 guard let drop = try dropStatement(for: message) else {
-                    throw SchemaMigrationError.refused(object: object, reason: message)
+                    throw SchemaDifferenceError.refused(object: object, reason: message)
                 }
                 try db.execute(sql: drop)
                 statements.append(drop)
@@ -101,7 +101,7 @@ struct SchemaPlan {
         try db.inSavepoint {
             do {
                 isDone = try body(&plan)
-            } catch SchemaMigrationError.refused {
+            } catch SchemaDifferenceError.refused {
                 isDone = false
             }
             return isDone ? .commit : .rollback
@@ -137,7 +137,7 @@ struct SchemaPlan {
                     sql: "SELECT 1 FROM \(old.name.quotedName) WHERE (\n\(expression)\n) IS NULL"
                 )
             } catch let error as DatabaseError {
-                throw SchemaMigrationError.refused(
+                throw SchemaDifferenceError.refused(
                     object: object,
                     reason: error.message ?? "\(error.resultCode)"
                 )
@@ -321,7 +321,7 @@ struct SchemaPlan {
             !table.isRowID(column), expressions[table.name, column.name] == nil
         else { return }
         guard fillsRequiredColumns else {
-            throw SchemaMigrationError.needsBackfill(table: table.name, column: column.name)
+            throw SchemaDifferenceError.needsBackfill(table: table.name, column: column.name)
         }
         expressions[table.name, column.name] = target.neutralValue(
             of: column,
@@ -400,7 +400,7 @@ struct SchemaPlan {
                 let cause = DatabaseError(resultCode: .SQLITE_ERROR, message: reason)
                 if MemoryDatabase.canReplace(cause) { throw cause }
             }
-            throw SchemaMigrationError.refused(
+            throw SchemaDifferenceError.refused(
                 object: object,
                 reason: error.errorDescription ?? "\(error)"
             )

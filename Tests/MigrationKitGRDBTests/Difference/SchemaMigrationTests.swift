@@ -529,7 +529,7 @@ import Testing
     }
 
     @Test func aRequiredColumnNeedsAValue() throws {
-        #expect(throws: SchemaMigrationError.needsBackfill(table: "notes", column: "n")) {
+        #expect(throws: SchemaDifferenceError.needsBackfill(table: "notes", column: "n")) {
             try SchemaMigration(
                 from: Self.notes,
                 to: "CREATE TABLE notes (id INTEGER PRIMARY KEY, body TEXT, n INTEGER NOT NULL)"
@@ -539,7 +539,7 @@ import Testing
 
     @Test(arguments: ["notes.none", "none.body", "notes", "log.a", "fresh.a"])
     func aBackfillWithoutAUseIsRefused(_ name: String) throws {
-        #expect(throws: SchemaMigrationError.unknownBackfill(name)) {
+        #expect(throws: SchemaDifferenceError.unknownBackfill(name)) {
             try SchemaMigration(
                 from: Self.notes + ";CREATE TABLE log (a)",
                 to: "CREATE TABLE notes (id INTEGER PRIMARY KEY, body TEXT, n INTEGER)"
@@ -555,7 +555,7 @@ import Testing
         ("count(*)", "misuse of aggregate function count()"),
     ])
     func aBackfillMustCompile(_ expression: String, _ reason: String) throws {
-        let error = #expect(throws: SchemaMigrationError.self) {
+        let error = #expect(throws: SchemaDifferenceError.self) {
             try SchemaMigration(
                 from: Self.notes,
                 to: "CREATE TABLE notes (id INTEGER PRIMARY KEY, body TEXT, n INTEGER)",
@@ -812,7 +812,7 @@ import Testing
             ;CREATE VIEW v AS SELECT shown(a) FROM t; CREATE INDEX i ON t (a)
             """
         #expect(try SchemaMigration(from: from, to: to).up.last == "CREATE INDEX i ON t (a)")
-        let error = #expect(throws: SchemaMigrationError.self) {
+        let error = #expect(throws: SchemaDifferenceError.self) {
             try SchemaMigration(from: from, to: to, backfills: ["t.c": "typo(b)"])
         }
         #expect(
