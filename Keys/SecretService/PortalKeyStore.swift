@@ -85,18 +85,15 @@ public struct PortalKeyStore: KeyStore {
     /// Everything in the file. Without a file, the portal isn't asked.
     private func entries(_ isCancelled: @Sendable () -> Bool) throws -> KeyEntries {
         guard let bytes = try sealed() else { return KeyEntries(collection: collection) }
-        return try open(bytes, with: secret(isCancelled))
+        return try SealedItems.open(
+            bytes,
+            of: file,
+            with: secret(isCancelled),
+            collection: collection
+        )
     }
 
     private var collection: String { "portal" }
-
-    private func open(_ bytes: [UInt8], with secret: Secret) throws -> KeyEntries {
-        do {
-            return try SealedItems.open(bytes, with: secret, collection: collection)
-        } catch is SealedItems.Unreadable {
-            throw KeyStoreError.unreadableKeys(file: file)
-        }
-    }
 
     private func change<Value>(_ body: (inout KeyEntries) throws -> Value) throws -> Value {
         do {
@@ -107,7 +104,12 @@ public struct PortalKeyStore: KeyStore {
                 let secret = try secret { false }
                 var entries = KeyEntries(collection: collection)
                 if let bytes {
-                    entries = try open(bytes, with: secret)
+                    entries = try SealedItems.open(
+                        bytes,
+                        of: file,
+                        with: secret,
+                        collection: collection
+                    )
                 } else {
                     // What comes from a portal that gives another secret each time, or a part of one,
                     // would be lost.

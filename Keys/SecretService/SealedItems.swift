@@ -33,9 +33,6 @@ enum SealedItems {
         let secretCount: Int
     }
 
-    /// The portal's secret doesn't open the bytes, or they are something else.
-    struct Unreadable: Error {}
-
     // MARK: - Sealing
 
     /// - Throws: ``KeyStoreError/failure(message:)`` if libcrypto fails.
@@ -46,7 +43,8 @@ enum SealedItems {
         var tag = [UInt8](repeating: 0, count: tagCount)
         let sealed = try [UInt8](unsafeUninitializedCapacity: plain.count) { memory, count in
             try plain.withUnsafeBytes { plain in
-                try cipher(true, header, nonce, plain, memory.baseAddress, &tag, secret)
+                guard try cipher(true, header, nonce, plain, memory.baseAddress, &tag, secret)
+                else { throw KeyStoreError.failure(message: "libcrypto can't seal") }
                 count = plain.count
             }
         }
@@ -94,18 +92,22 @@ enum SealedItems {
         bytes.count >= start + lengthCount && bytes.starts(with: format)
     }
 
-    /// - Throws: ``Unreadable``; ``KeyStoreError/failure(message:)`` if libcrypto fails.
+    /// - Parameter file: The file that has the bytes.
+    /// - Throws: ``KeyStoreError/unreadableKeys(file:)`` if the portal's secret doesn't open the bytes, or
+    ///   they are something else.
     static func open(
         _ bytes: [UInt8],
+        of file: String,
         with secret: Secret,
         collection: String
     ) throws -> KeyEntries {
-        guard isOne(bytes) else { throw Unreadable() }
+        let unreadable = KeyStoreError.unreadableKeys(file: file)
+        guard isOne(bytes) else { throw unreadable }
         let nonce = Array(bytes[headerCount..<headerCount + nonceCount])
         var tag = Array(bytes[headerCount + nonceCount..<start])
         let plain = try Secret(capacity: bytes.count - start) { memory in
             try bytes[start...].withUnsafeBytes { sealed in
-                try cipher(
+                let isOpen = try cipher(
                     false,
                     Array(bytes[..<headerCount]),
                     nonce,
@@ -114,14 +116,16 @@ enum SealedItems {
                     &tag,
                     secret
                 )
+                guard isOpen else { throw unreadable }
                 return sealed.count
             }
         }
-        return try entries(in: plain, collection: collection)
+        guard let entries = entries(in: plain, collection: collection) else { throw unreadable }
+        return entries
     }
 
-    private static func entries(in plain: Secret, collection: String) throws -> KeyEntries {
-        try plain.withUnsafeBytes { plain in
+    private static func entries(in plain: Secret, collection: String) -> KeyEntries? {
+        plain.withUnsafeBytes { plain in
             let length = (0..<lengthCount).reduce(0) { $0 | Int(plain[$1]) << (8 * $1) }
             var rest = plain[lengthCount...]
             guard rest.count >= length,
@@ -129,11 +133,11 @@ enum SealedItems {
                     [Description].self,
                     from: Data(rest.prefix(length))
                 )
-            else { throw Unreadable() }
+            else { return nil }
             rest = rest.dropFirst(length)
             var entries = KeyEntries(collection: collection)
             for item in descriptions {
-                guard (0...rest.count).contains(item.secretCount) else { throw Unreadable() }
+                guard (0...rest.count).contains(item.secretCount) else { return nil }
                 entries.append(
                     Secret(copying: .init(rebasing: rest.prefix(item.secretCount))),
                     service: item.service,
@@ -150,6 +154,7 @@ enum SealedItems {
 
     // MARK: - Cryptography
 
+    /// - Returns: Whether it is done. Otherwise libcrypto fails, or the secret doesn't open the bytes.
     private static func cipher(
         _ seals: Bool,
         _ header: [UInt8],
@@ -158,7 +163,7 @@ enum SealedItems {
         _ output: UnsafeMutablePointer<UInt8>?,
         _ tag: inout [UInt8],
         _ secret: Secret
-    ) throws {
+    ) throws -> Bool {
         let key = try HKDF.derive(
             from: secret,
             salt: Array(header.suffix(saltCount)),
@@ -178,9 +183,7 @@ enum SealedItems {
                 &tag
             )
         }
-        guard isDone == 1 else {
-            throw seals ? KeyStoreError.failure(message: "libcrypto can't seal") : Unreadable()
-        }
+        return isDone == 1
     }
 
     private static func randomBytes(_ count: Int) -> [UInt8] {

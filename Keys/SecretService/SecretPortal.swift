@@ -78,7 +78,7 @@ enum SecretPortal {
             )
         } catch KeyStoreError.noService {
             throw KeyStoreError.noPortal
-        } catch is ServiceObjectGone {
+        } catch PassingFailure.objectGone {
             // The portal has no backend that keeps secrets.
             throw KeyStoreError.noPortal
         }

@@ -158,12 +158,9 @@ public struct SecretServiceKeyStore: KeyStore {
             for attempt in 1... {
                 do {
                     return try work(search)
-                } catch let gone as ServiceObjectGone {
-                    // If other programs delete items during the search, search again.
-                    guard attempt < 10 else { throw KeyStoreError.failure(message: gone.message) }
-                } catch let unusable as ServiceSessionUnusable {
+                } catch let failure as PassingFailure {
                     guard attempt < 10 else {
-                        throw KeyStoreError.failure(message: unusable.message)
+                        throw KeyStoreError.failure(message: failure.message)
                     }
                 }
             }
@@ -206,10 +203,10 @@ extension ServiceConnection {
             if try self.secret(of: item) == secret { return }
             try replaceSecret(of: item, by: secret, contentType: bytes)
             if try self.secret(of: item) == secret { return }
-        } catch let unusable as ServiceSessionUnusable {
+        } catch PassingFailure.sessionUnusable(let message) {
             // It is stored again in another session.
             try delete(item)
-            throw unusable
+            throw PassingFailure.sessionUnusable(message: message)
         }
         try delete(item)
         throw KeyStoreError.failure(message: "it returned a different secret from the one stored")

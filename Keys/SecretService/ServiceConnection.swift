@@ -34,7 +34,7 @@ struct ServiceConnection {
                 }
             )
         } catch let KeyStoreError.failure(message) {
-            throw ServiceSessionUnusable(message: message)
+            throw PassingFailure.sessionUnusable(message: message)
         }
     }
 
@@ -73,7 +73,7 @@ struct ServiceConnection {
     ) throws -> GObjectReference? {
         do {
             return GObjectReference(owned: try GLib.call(body))
-        } catch is ServiceObjectGone {
+        } catch PassingFailure.objectGone {
             return nil
         }
     }
@@ -90,7 +90,7 @@ struct ServiceConnection {
                     $0
                 )
             }.map { ServiceCollection(GObjectReference(owned: $0)) }
-        } catch is ServiceObjectGone {
+        } catch PassingFailure.objectGone {
             // The alias has outlived its collection.
             return nil
         }
@@ -324,17 +324,19 @@ struct ServiceConnection {
     }
 }
 
-/// An item disappeared after it was found: another program has deleted it.
-struct ServiceObjectGone: Error {
-    /// The service's message.
-    let message: String
-}
+/// A failure after which another attempt may succeed, with the message of the service or libsecret.
+enum PassingFailure: Error {
+    /// An item disappeared after it was found: another program has deleted it.
+    case objectGone(message: String)
+    /// The session's keys don't serve: another session is needed. KWallet fails 1 in 256 exchanges of
+    /// keys, those in which a number begins with a zero, and some of them only when the key is used.
+    case sessionUnusable(message: String)
 
-/// The session's keys don't serve: another session is needed. KWallet fails 1 in 256 exchanges of
-/// keys, those in which a number begins with a zero, and some of them only when the key is used.
-struct ServiceSessionUnusable: Error {
-    /// The service's message, or libsecret's.
-    let message: String
+    var message: String {
+        switch self {
+        case .objectGone(let message), .sessionUnusable(let message): message
+        }
+    }
 }
 
 // MARK: - Errors
@@ -373,13 +375,13 @@ private func failure(_ error: UnsafeMutablePointer<GError>) -> any Error {
     }
     let message = String(cString: error.pointee.message)
     if domain == secret_error_get_quark(), code == SECRET_ERROR_NO_SUCH_OBJECT {
-        return ServiceObjectGone(message: message)
+        return PassingFailure.objectGone(message: message)
     }
     // Known by the message: libsecret has often removed the name that the service gave the error.
     if domain == secret_error_get_quark() && code == SECRET_ERROR_PROTOCOL
         || message.contains("/org/freedesktop/secrets/session/")
     {
-        return ServiceSessionUnusable(message: message)
+        return PassingFailure.sessionUnusable(message: message)
     }
     if let pointer = g_dbus_error_get_remote_error(error) {
         defer { g_free(pointer) }
@@ -399,7 +401,7 @@ private func failure(_ error: UnsafeMutablePointer<GError>) -> any Error {
         if name == "org.freedesktop.DBus.Error.UnknownObject"
             || name == "org.freedesktop.DBus.Error.UnknownMethod"
         {
-            return ServiceObjectGone(message: String(cString: error.pointee.message))
+            return PassingFailure.objectGone(message: String(cString: error.pointee.message))
         }
     }
     return KeyStoreError.failure(message: String(cString: error.pointee.message))
