@@ -63,7 +63,7 @@ public protocol KeyStore: Sendable {
     ///
     /// - Returns: `nil` if no other program keeps the items.
     /// - Throws: ``KeyStoreError`` if the program can't be asked.
-    func provider() throws -> KeyProvider?
+    func provider() throws -> KeyStoreProvider?
 }
 
 extension KeyStore {
@@ -91,7 +91,7 @@ extension KeyStore {
     public func checkStorable(_ key: DatabaseKey) throws {}
 
     /// No other program.
-    public func provider() throws -> KeyProvider? { nil }
+    public func provider() throws -> KeyStoreProvider? { nil }
 
     /// The one item that matches; `nil` if the store has none, or one without a secret: a process that
     /// was killed while it stored may have left that.
@@ -122,7 +122,7 @@ extension KeyStore {
     /// disk.
     ///
     /// - Throws: ``KeyStoreError``.
-    package func unwrittenProvider() throws -> KeyProvider? {
+    package func unwrittenProvider() throws -> KeyStoreProvider? {
         let provider = try provider()
         return provider?.hasWritten == false ? provider : nil
     }

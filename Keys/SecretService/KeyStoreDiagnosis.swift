@@ -132,7 +132,7 @@ extension KeyStoreDiagnosis.Finding {
 
 extension ServiceConnection {
     fileprivate func state() throws -> (
-        provider: KeyProvider, findings: [KeyStoreDiagnosis.Finding]
+        provider: KeyStoreProvider, findings: [KeyStoreDiagnosis.Finding]
     ) {
         let provider = provider()
         let keeper = "\(provider.name ?? "a program that isn't known") keeps the keys"

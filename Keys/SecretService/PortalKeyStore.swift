@@ -75,9 +75,9 @@ public struct PortalKeyStore: KeyStore {
     }
 
     /// The portal. What it has given out is as durable as the keyring behind it.
-    public func provider() throws -> KeyProvider? {
+    public func provider() throws -> KeyStoreProvider? {
         try checkPortal()
-        return KeyProvider(name: "Secret portal", run: "", hasWritten: true)
+        return KeyStoreProvider(name: "Secret portal", run: "", hasWritten: true)
     }
 
     // MARK: - The File

@@ -46,7 +46,7 @@ final class MortalKeyStore: KeyStore {
         try self.service.delete(service: service, account: account)
     }
 
-    func provider() throws -> KeyProvider? {
+    func provider() throws -> KeyStoreProvider? {
         try service.provider()
     }
 }

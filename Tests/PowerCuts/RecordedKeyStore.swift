@@ -9,7 +9,7 @@ import MigrationKitKeys
 package final class RecordedKeyStore: KeyStore {
     private let store = InMemoryKeyStore()
     private let path: String?
-    private let program: KeyProvider
+    private let program: KeyStoreProvider
 
     /// - Parameters:
     ///   - content: The items, as a store like this one has written them.
@@ -17,7 +17,7 @@ package final class RecordedKeyStore: KeyStore {
     ///   - hasWritten: Whether its program writes an item before it acknowledges it.
     package init(_ content: [UInt8], path: String? = nil, hasWritten: Bool = true) throws {
         self.path = path
-        program = KeyProvider(name: nil, run: path ?? "the next one", hasWritten: hasWritten)
+        program = KeyStoreProvider(name: nil, run: path ?? "the next one", hasWritten: hasWritten)
         guard !content.isEmpty else { return }
         let items = try JSONDecoder().decode([Item].self, from: Data(content))
         for item in items {
@@ -96,5 +96,5 @@ package final class RecordedKeyStore: KeyStore {
         return try store.delete(service: service, account: account)
     }
 
-    package func provider() throws -> KeyProvider? { program }
+    package func provider() throws -> KeyStoreProvider? { program }
 }

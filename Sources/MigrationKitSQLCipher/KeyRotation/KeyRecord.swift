@@ -35,7 +35,7 @@ public struct KeyRecord: Codable, Equatable, Sendable {
         self = record
     }
 
-    private init(of item: KeyItem, keptBy provider: KeyProvider) {
+    private init(of item: KeyItem, keptBy provider: KeyStoreProvider) {
         self.provider = provider.name
         collection = item.collection
         service = item.service
@@ -58,11 +58,11 @@ public struct KeyRecord: Codable, Equatable, Sendable {
     /// nothing else does.
     static func keep(_ item: KeyItem, in keyStore: any KeyStore, beside file: DatabaseFile) {
         let recorded = KeyRecord(beside: file)
-        func matches(_ provider: KeyProvider) -> Bool {
+        func matches(_ provider: KeyStoreProvider) -> Bool {
             recorded == KeyRecord(of: item, keptBy: provider)
         }
         // The program is asked only if the item isn't the recorded one.
-        let known = KeyProvider(name: recorded?.provider, run: "", hasWritten: true)
+        let known = KeyStoreProvider(name: recorded?.provider, run: "", hasWritten: true)
         guard !matches(known), let provider = try? keyStore.provider(), !matches(provider) else {
             return
         }

@@ -206,7 +206,7 @@ public struct KeyRotationReport: Equatable, Sendable {
     /// The program that may still lose the new key, because it answers before it writes; `nil` if
     /// the key is on its disk. Until it was started again and the database opened, the file
     /// `NAME-sealed-keys` beside the database leads from the old key to the new one.
-    public let unwrittenProvider: KeyProvider?
+    public let unwrittenProvider: KeyStoreProvider?
 }
 
 // MARK: - Key Rotation Error

@@ -1,5 +1,5 @@
 /// The program that keeps a key store's items.
-public struct KeyProvider: Sendable, Equatable {
+public struct KeyStoreProvider: Sendable, Equatable {
     /// What people call it, such as `GNOME Keyring`; `nil` if this library doesn't know it.
     public let name: String?
 

@@ -3,7 +3,7 @@ import MigrationKitKeys
 
 extension SecretServiceKeyStore {
     /// The program that answers as the Secret Service. KWallet is told to write.
-    public func provider() throws -> KeyProvider? {
+    public func provider() throws -> KeyStoreProvider? {
         try perform(nil, nil) { try $0.connection().provider() }
     }
 }
@@ -11,7 +11,7 @@ extension SecretServiceKeyStore {
 extension ServiceConnection {
     /// The program that answers, as one that may lose what it hasn't written unless it is known to
     /// have written. Nobody is asked, and nothing is unlocked.
-    func provider() -> KeyProvider {
+    func provider() -> KeyStoreProvider {
         let owner = text(g_dbus_proxy_get_name_owner(service.pointer)) ?? ""
         // Both are made anew with each bus, and a bus never gives the same name out again.
         // https://dbus.freedesktop.org/doc/dbus-specification.html#message-protocol-names-bus
@@ -29,7 +29,7 @@ extension ServiceConnection {
         } else {
             name = isOwned("org.keepassxc.KeePassXC.MainWindow") ? "KeePassXC" : nil
         }
-        return KeyProvider(name: name, run: "\(bus) \(owner)", hasWritten: hasWritten)
+        return KeyStoreProvider(name: name, run: "\(bus) \(owner)", hasWritten: hasWritten)
     }
 
     /// The unique name of the program that owns a well-known one; `nil` if there is none.
