@@ -61,7 +61,11 @@ import Testing
     }
 
     @Test func aStoreThatKeepsNothingGetsNoFile() throws {
-        let notKept = EncryptedStoreError.keyNotKept(service: "org.example.Notes", account: "main")
+        let notKept = EncryptedStoreError.keyNotKept(
+            service: "org.example.Notes",
+            account: "main",
+            hasDatabase: false
+        )
         #expect(throws: notKept) { try open(OtherKeyStore(after: { $0.forget() })) }
         #expect(throws: notKept) { try open(OtherKeyStore(after: { try $0.replaceKey() })) }
         #expect(try folder.names == [])
@@ -245,7 +249,7 @@ import Testing
                 #"the key of notes.db is missing: the key store has no item with service "s" and username "a""#
             ),
             (
-                .keyNotKept(service: "s", account: "a"),
+                .keyNotKept(service: "s", account: "a", hasDatabase: false),
                 #"the new key with service "s" and username "a" could not be read back"#
             ),
             (

@@ -39,7 +39,7 @@ extension KeyStore {
             do {
                 try stored.keep(present.key(), account: account, label: present.item.label)
             } catch KeyStoreError.unstorablePassphrase(let flaw) {
-                throw KeyRotationError.oldKeyNotStorable(
+                throw EncryptedStoreError.oldKeyNotStorable(
                     service: service,
                     account: account,
                     flaw: flaw

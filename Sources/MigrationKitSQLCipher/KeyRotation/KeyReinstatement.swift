@@ -34,7 +34,7 @@ package struct KeyReinstatement: Sendable {
     package func run() throws -> RestoreReport {
         let entry = try stored.keyStore.entry(service: stored.service, account: stored.account)
         guard let account = entry.item.account else {
-            throw KeyRotationError.noAccount(service: stored.service)
+            throw EncryptedStoreError.noAccount(service: stored.service)
         }
         let old = try stored.read(entry)
         try stored.checkKeepable(old, account: account)
@@ -69,7 +69,7 @@ package struct KeyReinstatement: Sendable {
                 unseal()
             }
             guard isPlaced == true else { throw error }
-            throw KeyRotationError.unfinished(
+            throw EncryptedStoreError.unfinished(
                 path: stored.path,
                 service: stored.service,
                 account: account,

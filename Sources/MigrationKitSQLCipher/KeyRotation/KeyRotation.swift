@@ -101,11 +101,11 @@ public struct KeyRotation: Sendable {
     /// Blocks while the key store waits for a daemon or for a person at a prompt.
     ///
     /// - Returns: What was done.
-    /// - Throws: ``KeyRotationError``; `KeyStoreError`; `DatabaseKeyError` if the item's secret
+    /// - Throws: ``EncryptedStoreError``; `KeyStoreError`; `DatabaseKeyError` if the item's secret
     ///   can't be a key; ``EncryptedDatabaseError``; ``DatabaseConversionError``; a
     ///   `CancellationError`. After an error, database and items are as they were, or the next
     ///   opening makes them so. The exception is
-    ///   ``KeyRotationError/unfinished(path:service:account:reason:)``. It is also thrown if the
+    ///   ``EncryptedStoreError/unfinished(path:service:account:reason:)``. It is also thrown if the
     ///   new file is in place but its folder can't be synchronized; both keys are kept then.
     @discardableResult
     public func run() throws -> KeyRotationReport {
@@ -117,7 +117,7 @@ public struct KeyRotation: Sendable {
         let stored = stored.following(rewrite.file)
         let entry = try stored.settledItem()
         guard let account = entry.item.account else {
-            throw KeyRotationError.noAccount(service: stored.service)
+            throw EncryptedStoreError.noAccount(service: stored.service)
         }
         let old = try stored.read(entry)
         // The new key doesn't contain one.
@@ -127,7 +127,7 @@ public struct KeyRotation: Sendable {
         if keepsOldKey {
             try stored.checkKeepable(old, account: account)
         } else if let provider = try stored.keyStore.unwrittenProvider() {
-            throw KeyRotationError.oldKeyStillNeeded(keptBy: provider.name)
+            throw EncryptedStoreError.oldKeyStillNeeded(keptBy: provider.name)
         }
         let pending = PendingKey(account: account, path: rewrite.file.path)
         var made: DatabaseKey?
@@ -172,7 +172,7 @@ public struct KeyRotation: Sendable {
                 try? stored.delete(pending)
                 unseal()
             } else if (try? stored.opens(made)) == true {
-                throw KeyRotationError.unfinished(
+                throw EncryptedStoreError.unfinished(
                     path: rewrite.file.path,
                     service: stored.service,
                     account: account,
@@ -181,137 +181,5 @@ public struct KeyRotation: Sendable {
             }
             throw error
         }
-    }
-}
-
-/// What a ``KeyRotation`` has done.
-public struct KeyRotationReport: Equatable, Sendable {
-    /// How the database was rewritten.
-    public let conversion: ConversionReport
-
-    /// The key's item, with the new key.
-    public let item: KeyItem
-
-    /// The item as it was. If another program stored it, it has no form, and had the attributes
-    /// that program searches for. The new item has only this library's attributes.
-    public let formerItem: KeyItem
-
-    /// The item in which the old key is kept; `nil` if it was discarded.
-    public let keptItem: KeyItem?
-
-    /// The item for a key that another program stored in the key's item during the rotation; `nil`
-    /// if none did.
-    public let otherKeptItem: KeyItem?
-
-    /// The program that may still lose the new key, because it answers before it writes; `nil` if
-    /// the key is on its disk. Until it was started again and the database opened, the file
-    /// `NAME-sealed-keys` beside the database leads from the old key to the new one.
-    public let unwrittenProvider: KeyStoreProvider?
-}
-
-// MARK: - Key Rotation Error
-
-/// Why a key can't be rotated or a rotation can't be finished. Problems of the file are
-/// ``EncryptedDatabaseError`` or ``DatabaseConversionError``, and those of the key store are
-/// `KeyStoreError`. None of these errors loses a key.
-public enum KeyRotationError: Error, Equatable, Sendable {
-    /// The key's item names no account, and items can't be stored without one. Nothing was changed.
-    case noAccount(service: String)
-
-    /// The old key should be kept, but the key store can't keep its passphrase permanently. Nothing
-    /// was changed.
-    case oldKeyNotStorable(service: String, account: String, flaw: PassphraseFlaw)
-
-    /// The old key should be discarded, but the program that keeps the keys acknowledges them before it
-    /// writes them. Until then, the old key may be the only way to the new one. Nothing was changed.
-    case oldKeyStillNeeded(keptBy: String?)
-
-    /// The key store accepted a key and doesn't return it.
-    case keyNotKept(service: String, account: String)
-
-    /// The database has its new key, which is in the pending item, but could not be stored in the
-    /// key's item. The next opening continues from there.
-    case unfinished(path: String, service: String, account: String, reason: String)
-
-    /// A rotation was interrupted, and neither of the two keys opens the file.
-    case neitherOpens(path: String, service: String, account: String)
-}
-
-extension KeyRotationError: LocalizedError {
-    /// What went wrong, in one line.
-    public var errorDescription: String? {
-        switch self {
-        case .noAccount(let service):
-            "the item with service \"\(service)\" has no account"
-        case .oldKeyNotStorable(let service, let account, let flaw):
-            "the old key of service \"\(service)\" and username \"\(account)\" can't be kept: its passphrase has \(flaw.name)"
-        case .oldKeyStillNeeded(let provider):
-            "the old key can't be discarded yet: \(provider ?? "the Secret Service") may still lose the new one"
-        case .keyNotKept(let service, let account):
-            "the key with service \"\(service)\" and username \"\(account)\" could not be read back"
-        case .unfinished(let path, _, _, let reason):
-            "\(path) has its new key, but the key's item could not be changed: \(reason)"
-        case .neitherOpens(let path, let service, let account):
-            "neither the key of service \"\(service)\" and username \"\(account)\" nor the pending key opens \(path)"
-        }
-    }
-
-    /// What to do about it.
-    public var recoverySuggestion: String? {
-        switch self {
-        case .noAccount:
-            "Store the key again with an account, delete the item without one, then rotate."
-        case .oldKeyNotStorable(_, _, let flaw):
-            """
-            \(flaw.consequence)
-            Nothing was changed. Write the passphrase down elsewhere if a backup needs it, and discard the old key in the rotation, or delete its item.
-            """
-        case .oldKeyStillNeeded:
-            """
-            It answers before it writes. Nothing was changed. Rotate the key and keep the old one. After \
-            the program was started again and the database opened, delete the item of the old key.
-            """
-        case .keyNotKept:
-            "The database still opens. Check that the key store can keep items: the disk may be full, or the collection may last only for this session."
-        case .unfinished(_, let service, let account, _):
-            """
-            Nothing is lost. The new key is in the item with service \
-            \"\(PendingKey.service(of: service))\". Unlock or start the key store, then open the \
-            database: this makes it the key of username \"\(account)\".
-            """
-        case .neitherOpens(_, let service, _):
-            """
-            Nothing was deleted. An older file or another database may be at this path, or its \
-            first page may be damaged.
-            Look for keys in the items with the services \"\(service)\" and \
-            \"\(PendingKey.service(of: service))\", and for former keys in \
-            \"\(FormerKey.service(of: service))\".
-            """
-        }
-    }
-}
-
-extension KeyRotationError: CodedError {
-    /// The error's code for programs, and its exit status.
-    public var code: ErrorCode {
-        switch self {
-        case .noAccount: ErrorCode("itemWithoutAccount", .unavailable)
-        case .oldKeyNotStorable: ErrorCode("unstorablePassphrase", .noPermission)
-        case .oldKeyStillNeeded: ErrorCode("oldKeyStillNeeded", .unavailable)
-        case .keyNotKept: ErrorCode("notStored", .unavailable)
-        case .unfinished: ErrorCode("rotationUnfinished", .unavailable)
-        case .neitherOpens: ErrorCode("neitherKeyOpens", .noPermission)
-        }
-    }
-}
-
-extension KeyRotationReport: Encodable {
-    /// Encodes the items, and how the database was rewritten. No secret is in it.
-    public func encode(to encoder: any Encoder) throws {
-        try conversion.encode(to: encoder)
-        try encoder.encode([
-            "item": item,
-            "kept": keptItem,
-        ])
     }
 }

@@ -65,7 +65,7 @@ extension StoredKey {
     /// Finishes or undoes the rotation that left a pending key, depending on which key opens the
     /// file.
     ///
-    /// - Throws: ``KeyRotationError/neitherOpens(path:service:account:)`` if neither does. Nothing
+    /// - Throws: ``EncryptedStoreError/neitherOpens(path:service:account:)`` if neither does. Nothing
     ///   is changed then.
     func settle(_ pending: PendingKey) throws {
         guard let new = try key(of: pending) else { return }
@@ -156,7 +156,11 @@ extension StoredKey {
             account: pending.name,
             label: label.flatMap { PendingKey.label(for: $0) }
         )
-        throw KeyRotationError.keyNotKept(service: service, account: pending.account)
+        throw EncryptedStoreError.keyNotKept(
+            service: service,
+            account: pending.account,
+            hasDatabase: true
+        )
     }
 
     /// Makes a key and stores it as a pending one. None exists yet.
@@ -183,7 +187,11 @@ extension StoredKey {
             )
             let entry = try item(service: service, account: pending.name)
             guard let entry, entry.text == key.stored() else {
-                throw KeyRotationError.keyNotKept(service: service, account: pending.name)
+                throw EncryptedStoreError.keyNotKept(
+                    service: service,
+                    account: pending.name,
+                    hasDatabase: true
+                )
             }
             return try read(entry)
         } catch {
@@ -214,19 +222,27 @@ extension StoredKey {
         } catch KeyStoreError.itemExists {}
         let entry = try item(service: service, account: account)
         guard let entry, entry.text == key.stored() else {
-            throw KeyRotationError.keyNotKept(service: service, account: account)
+            throw EncryptedStoreError.keyNotKept(
+                service: service,
+                account: account,
+                hasDatabase: true
+            )
         }
         return entry.item
     }
 
     /// Checks that an old key can be kept in an item, before anything depends on it.
     ///
-    /// - Throws: ``KeyRotationError/oldKeyNotStorable(service:account:flaw:)``.
+    /// - Throws: ``EncryptedStoreError/oldKeyNotStorable(service:account:flaw:)``.
     func checkKeepable(_ key: DatabaseKey, account: String) throws {
         do {
             try keyStore.checkStorable(key)
         } catch KeyStoreError.unstorablePassphrase(let flaw) {
-            throw KeyRotationError.oldKeyNotStorable(service: service, account: account, flaw: flaw)
+            throw EncryptedStoreError.oldKeyNotStorable(
+                service: service,
+                account: account,
+                flaw: flaw
+            )
         }
     }
 
@@ -265,7 +281,7 @@ extension StoredKey {
         } catch let error as KeyStoreError where error.isNotFound {}
     }
 
-    func neitherOpens(_ pending: PendingKey) -> KeyRotationError {
+    func neitherOpens(_ pending: PendingKey) -> EncryptedStoreError {
         .neitherOpens(path: file.path, service: service, account: pending.account)
     }
 }

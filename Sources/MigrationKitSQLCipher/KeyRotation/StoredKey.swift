@@ -61,7 +61,7 @@ package struct StoredKey: Sendable {
     /// - Parameter attempt: Opens with a key; throws ``EncryptedDatabaseError/wrongKey(path:)`` if
     ///   the key is wrong. It may be called several times.
     /// - Throws: What the attempt throws; `KeyStoreError`;
-    ///   ``KeyRotationError/neitherOpens(path:service:account:)``.
+    ///   ``EncryptedStoreError/neitherOpens(path:service:account:)``.
     package func open<Value>(_ attempt: (DatabaseKey) throws -> Value) throws -> Value {
         try open { key, _, entry in
             let value = try attempt(key)

@@ -127,7 +127,11 @@ struct StoreLaunch {
             )
         }
         guard let kept = try entry(in: store.keyStore), kept.text == key.stored() else {
-            throw EncryptedStoreError.keyNotKept(service: store.service, account: store.account)
+            throw EncryptedStoreError.keyNotKept(
+                service: store.service,
+                account: store.account,
+                hasDatabase: false
+            )
         }
         // As the next launch will read it, even if the key store dropped the attribute with its
         // form.

@@ -86,7 +86,7 @@ import Testing
                 let keys = keys(change, of: store, at: call, moment)
                 do {
                     try store.rotation(keys).run()
-                } catch let error as KeyRotationError {
+                } catch let error as EncryptedStoreError {
                     guard case .unfinished = error else { throw error }
                     #expect(try store.pending.count == 1, "\(call) \(moment)")
                 }

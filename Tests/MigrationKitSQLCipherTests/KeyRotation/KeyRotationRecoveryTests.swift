@@ -97,7 +97,7 @@ import Testing
                 #expect(try store.pending == [])
                 #expect(try store.key() == store.key.key)
             } else {
-                guard case .unfinished(_, _, _, let reason)? = error as? KeyRotationError else {
+                guard case .unfinished(_, _, _, let reason)? = error as? EncryptedStoreError else {
                     Issue.record("\(end): \(String(describing: error))")
                     continue
                 }
@@ -138,8 +138,8 @@ import Testing
                 )
             }
         }
-        let error = #expect(throws: KeyRotationError.self) { try store.rotation(keys).run() }
-        guard case .keyNotKept(RotatedStore.pendingService, _)? = error else {
+        let error = #expect(throws: EncryptedStoreError.self) { try store.rotation(keys).run() }
+        guard case .keyNotKept(RotatedStore.pendingService, _, hasDatabase: true)? = error else {
             Issue.record("\(String(describing: error))")
             return
         }
@@ -216,7 +216,7 @@ import Testing
         try Fixtures.encrypted(store.path, key: .raw())
         let items = try store.keys.items(service: nil, account: nil)
 
-        let error = KeyRotationError.neitherOpens(
+        let error = EncryptedStoreError.neitherOpens(
             path: store.path,
             service: RotatedStore.service,
             account: "main"

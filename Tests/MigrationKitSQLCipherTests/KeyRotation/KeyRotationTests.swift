@@ -161,7 +161,7 @@ import Testing
         let (service, key) = try (RotatedStore.service, store.key())
         try store.keys.delete(service: service, account: "main")
         store.keys.add(key.stored(), service: service, account: nil)
-        #expect(throws: KeyRotationError.noAccount(service: service)) {
+        #expect(throws: EncryptedStoreError.noAccount(service: service)) {
             try KeyRotation(
                 store.path,
                 keyStore: store.keys,
@@ -238,8 +238,8 @@ import Testing
 
     @Test func noErrorTellsAKey() throws {
         let store = try RotatedStore()
-        let errors: [KeyRotationError] = [
-            .noAccount(service: "s"), .keyNotKept(service: "s", account: "a"),
+        let errors: [EncryptedStoreError] = [
+            .noAccount(service: "s"), .keyNotKept(service: "s", account: "a", hasDatabase: true),
             .unfinished(path: "p", service: "s", account: "a", reason: "r"),
             .neitherOpens(path: "p", service: "s", account: "a"),
         ]
