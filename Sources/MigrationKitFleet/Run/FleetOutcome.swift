@@ -1,9 +1,3 @@
-/// Other processes use a store. The run comes back to it after the others.
-public struct BusyStore: Error {
-    /// That a store is busy.
-    public init() {}
-}
-
 /// What became of a store in a run.
 public enum FleetOutcome<Value: Sendable>: Sendable {
     /// The work is done.

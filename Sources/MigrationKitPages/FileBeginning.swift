@@ -1,0 +1,58 @@
+import CLibCrypto
+import MigrationKitKeys
+
+/// What the beginning of a file says, before there is a key.
+package enum FileBeginning {
+    /// How many bytes are looked at. Fewer are enough if the file or its pages are smaller.
+    package static let count = 4096
+
+    /// Whether a file begins like a plaintext database, but goes on encrypted: it has a plaintext
+    /// header (``CipherSettings/plaintextHeaderSize``).
+    ///
+    /// The first page of a plaintext database is one of the schema, and never looks random.
+    ///
+    /// - Parameters:
+    ///   - start: The first bytes of the file. Bytes past its end are zero.
+    ///   - fileSize: The size of the whole file.
+    package static func hasPlaintextHeader(_ start: [UInt8], fileSize: Int) -> Bool {
+        guard start.count >= count, start.starts(with: DatabaseHeader.magic) else { return false }
+        let size = pageSize(inPlaintextHeader: start)
+        // At least the initialization vector is after each page's content. A header that has only the
+        // mark names no size: the file's must be one of whole pages.
+        guard size == nil ? fileSize % 1024 == 0 : start[20] >= CipherSettings.vectorCount else {
+            return false
+        }
+        return looksRandom(start[96..<min(size ?? 1024, start.count)])
+    }
+
+    /// The page size of an encrypted database, as its plaintext header has it.
+    ///
+    /// - Parameter start: The first bytes of the file.
+    /// - Returns: `nil` if the header has only the mark, or makes no sense.
+    package static func pageSize(inPlaintextHeader start: [UInt8]) -> Int? {
+        guard start[21] == 64, start[22] == 32, start[23] == 32 else { return nil }
+        // 1 means 65536, which doesn't fit.
+        let size = start.half(16) == 1 ? 65536 : start.half(16)
+        return (1024...65536).contains(size) && size.nonzeroBitCount == 1 ? size : nil
+    }
+
+    /// Whether a file is a plaintext database for certain, not only by its first bytes.
+    ///
+    /// - Parameter start: The first bytes of the file.
+    package static func isPlaintext(_ start: [UInt8]) -> Bool {
+        guard let header = DatabaseHeader(start) else { return false }
+        let page = start[DatabaseHeader.count..<min(header.pageSize, start.count)]
+        // The first page is a leaf or an interior page of a table. Behind a plaintext header of 96
+        // bytes, one encrypted page in 128 begins like one.
+        return [5, 13].contains(page[DatabaseHeader.count]) && !looksRandom(page)
+    }
+
+    /// Pearson's test: how far the bytes are from being equally frequent. For random ones the sum is
+    /// 255, with a standard deviation of 23; for a page of a table it is thousands.
+    private static func looksRandom(_ bytes: ArraySlice<UInt8>) -> Bool {
+        var counts = [Int](repeating: 0, count: 256)
+        for byte in bytes { counts[Int(byte)] += 1 }
+        let squares = counts.reduce(0) { $0 + $1 * $1 }
+        return squares * 256 / bytes.count - bytes.count < 500
+    }
+}
