@@ -410,4 +410,16 @@ import Testing
         #expect(error?.stage == .wanted)
         #expect(error?.errorDescription?.hasPrefix("the wanted schema is wrong: ") == true)
     }
+
+    // MARK: - Names
+
+    @Test func hazardHasTheNameOfTheRuleThatFindsIt() {
+        let others: [SchemaHazard.Kind] = [.reusesRowIDs, .rewritesTable]
+        #expect(SchemaHazard.Kind.allCases.filter { $0.rule == nil } == others)
+        let rules: [LintRule] = [
+            .dropTable, .dropColumn, .narrowsType, .mayViolateNotNull, .mayViolateUnique,
+            .mayViolateCheck, .mayViolateForeignKey,
+        ]
+        #expect(SchemaHazard.Kind.allCases.compactMap(\.rule) == rules)
+    }
 }

@@ -111,18 +111,18 @@ extension SchemaMigrationProof {
 }
 
 extension SchemaHazard.Kind {
-    /// The rules of the linter that say the same.
+    /// The rule of the linter that says the same, if there is one: it has the same name.
+    package var rule: LintRule? { LintRule(rawValue: rawValue) }
+
+    /// That rule, and those that find the same in the statements of a rebuild.
     fileprivate var rules: [LintRule] {
-        switch self {
-        case .dropTable: [.dropTable]
-        case .dropColumn: [.dropColumn, .rebuildLosesColumn]
-        case .narrowsType: [.narrowsType, .mayViolateStrict]
-        case .mayViolateNotNull: [.mayViolateNotNull]
-        case .mayViolateUnique: [.mayViolateUnique]
-        case .mayViolateCheck: [.mayViolateCheck, .mayViolateStrict]
-        case .mayViolateForeignKey: [.mayViolateForeignKey]
-        case .reusesRowIDs, .rewritesTable: []
-        }
+        let others: [LintRule] =
+            switch self {
+            case .dropColumn: [.rebuildLosesColumn]
+            case .narrowsType, .mayViolateCheck: [.mayViolateStrict]
+            default: []
+            }
+        return [rule].compactMap(\.self) + others
     }
 }
 
