@@ -39,7 +39,7 @@ package enum FileBeginning {
     /// Whether a file is a plaintext database for certain, not only by its first bytes.
     ///
     /// - Parameter start: The first bytes of the file.
-    package static func isPlaintext(_ start: [UInt8]) -> Bool {
+    package static func isCertainlyPlaintext(_ start: [UInt8]) -> Bool {
         guard let header = DatabaseHeader(start) else { return false }
         let page = start[DatabaseHeader.count..<min(header.pageSize, start.count)]
         // The first page is a leaf or an interior page of a table. Behind a plaintext header of 96

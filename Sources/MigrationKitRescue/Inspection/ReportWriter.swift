@@ -45,7 +45,7 @@ struct ReportWriter {
             hasPlaintextHeader =
                 FileBeginning.hasPlaintextHeader(start, fileSize: size)
                 || cipher.hasPlaintextHeader && start.starts(with: DatabaseHeader.magic)
-                    && !FileBeginning.isPlaintext(start)
+                    && !FileBeginning.isCertainlyPlaintext(start)
             if start.starts(with: DatabaseHeader.magic), !hasPlaintextHeader {
                 kind = .plaintext
                 try readPlaintext(start, size: size, log: log, into: &finding)

@@ -137,7 +137,8 @@ struct SalvageRun {
             }
             let isPlaintext =
                 cipher.hasPlaintextHeader
-                ? FileBeginning.isPlaintext(start) : start.starts(with: DatabaseHeader.magic)
+                ? FileBeginning.isCertainlyPlaintext(start)
+                : start.starts(with: DatabaseHeader.magic)
             guard !isPlaintext else { throw EncryptedDatabaseError.plaintext(path: file.path) }
             let found = try SalvageKey(
                 encrypted: bytes,

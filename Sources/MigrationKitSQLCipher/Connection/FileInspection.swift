@@ -54,7 +54,7 @@ package struct FileInspection {
             throw EncryptedDatabaseError.plaintextHeader(path: file.path, size: 0)
         }
         // A damaged first page may look like anything.
-        guard !FileBeginning.isPlaintext(start) else {
+        guard !FileBeginning.isCertainlyPlaintext(start) else {
             throw EncryptedDatabaseError.plaintext(path: file.path)
         }
     }

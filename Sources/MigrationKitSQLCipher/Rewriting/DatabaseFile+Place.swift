@@ -123,7 +123,7 @@ extension DatabaseFile {
         held.release()
     }
 
-    /// The lock under which the file is migrated and written anew.
+    /// The lock under which the file is migrated and written anew, the same as the runner's.
     package var migrationLock: FileLock {
         FileLock(beside: absolutePath, suffix: FileLock.migrationSuffix)
     }
