@@ -53,16 +53,14 @@ import Testing
         try DatabaseConversion.encrypt(
             place["plain.db"],
             key: old,
-            cipher: older,
-            options: .init(outputPath: place["older.db"])
-        ).run()
+            cipher: older
+        ).run(to: place["older.db"])
         try DatabaseConversion.upgrade(
             place["older.db"],
             key: old,
             cipher: older,
-            newCipher: cipher,
-            options: .init(outputPath: place["first.db"])
-        ).run()
+            newCipher: cipher
+        ).run(to: place["first.db"])
         let oldForm = DatabaseForm.encrypted(old, cipher: cipher)
         #expect(try place.rows("first.db", oldForm) == rows)
 
@@ -81,9 +79,8 @@ import Testing
         try DatabaseConversion.decrypt(
             place["store.db"],
             key: key,
-            cipher: cipher,
-            options: .init(outputPath: place["decrypted.db"])
-        ).run()
+            cipher: cipher
+        ).run(to: place["decrypted.db"])
         #expect(try place.rows("decrypted.db", .plaintext()) == rows)
 
         // The page isn't damage.

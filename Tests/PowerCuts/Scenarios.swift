@@ -638,9 +638,8 @@ extension Scenario {
         try DatabaseConversion.rekey(
             place.database,
             from: place.key(),
-            to: newKey,
-            options: .init(outputPath: place.disk + draft)
-        ).run()
+            to: newKey
+        ).run(to: place.disk + draft)
         let keyStore = try RecordedKeyStore([])
         try keyStore.store(place.key(), service: Place.service, account: Place.account)
         try keyStore.store(

@@ -47,17 +47,20 @@ extension ConversionCommand {
         in context: CommandContext,
         deed: String,
         notes: [ConversionNote] = [],
-        _ make: (DatabaseConversion.Options) -> DatabaseConversion
+        _ make: (RewriteOptions) -> DatabaseConversion
     ) throws {
-        let options = DatabaseConversion.Options(
-            outputPath: conversion.output,
-            keptOriginalPath: conversion.keepOriginal,
+        let options = RewriteOptions(
             timeout: try waiting.lockTimeout(in: context),
             functions: context.host.store?.options.functions ?? [],
             collations: context.host.store?.options.collations ?? []
         )
         let display = ProgressDisplay(ConversionProgress(), in: context)
-        let report = try display.watch(options) { try make($0).run() }
+        let report = try display.watch(options) { options in
+            guard let output = conversion.output else {
+                return try make(options).run(keptOriginalPath: conversion.keepOriginal)
+            }
+            return try make(options).run(to: output)
+        }
         let notes =
             notes
             + [

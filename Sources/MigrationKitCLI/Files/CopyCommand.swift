@@ -65,7 +65,7 @@ extension CopyCommand {
         phases: [ConversionEvent.Phase] = [.copying, .comparing, .verifying],
         confirm: (_ path: String) throws -> Void = { _ in },
         prepare: (MigrationDatabaseOpenOptions) throws -> Void = { _ in },
-        _ copy: (String, DatabaseForm, DatabaseKey?, DatabaseBackup.Options) throws -> Report
+        _ copy: (String, DatabaseForm, DatabaseKey?, RewriteOptions) throws -> Report
     ) throws -> (path: String, options: MigrationDatabaseOpenOptions, report: Report) {
         let isPlaintext = encryption.noEncryption
         let (path, database, form) = try withNamedDatabase(
@@ -78,7 +78,7 @@ extension CopyCommand {
             return (path, options, .encrypted(key, cipher: options.cipher))
         }
         let new = try newKey.source().map { try read(newKey, from: $0, in: context) }
-        let options = DatabaseBackup.Options(
+        let options = RewriteOptions(
             timeout: try waiting.lockTimeout(in: context),
             functions: context.host.store?.options.functions ?? [],
             collations: context.host.store?.options.collations ?? []

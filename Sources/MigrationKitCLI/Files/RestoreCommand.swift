@@ -122,21 +122,23 @@ struct RestoreCommand: CopyCommand, DatabaseCommand {
                     from: from,
                     form: form,
                     newKey: newKey,
-                    keptOriginalPath: keepOriginal,
                     options: options
                 )
             }
-            guard let former, let stored else { return try restore(form, newKey: newKey).run() }
+            guard let former, let stored else {
+                return try restore(form, newKey: newKey).run(keptOriginalPath: keepOriginal)
+            }
             let key = try stored.key(of: former)
             let backup = DatabaseForm.encrypted(key, cipher: form.cipher)
             switch action {
-            case .rekey: return try restore(backup, newKey: form.key).run()
+            case .rekey:
+                return try restore(backup, newKey: form.key).run(keptOriginalPath: keepOriginal)
             case .reinstate:
                 return try KeyReinstatement(
                     stored,
                     former: key,
                     by: restore(backup, newKey: nil)
-                ).run()
+                ).run(keptOriginalPath: keepOriginal)
             }
         }
         let notes: [ConversionNote] = [

@@ -63,17 +63,11 @@ struct FleetRekeyCommand: FleetJob {
                 throw CommandError.changingKey(store: store.name)
             }
             guard !isDry else { return try DatabaseFile(path).prove(old) }
-            let copying = visit.copyOptions(timeout: timeout)
             let report = try DatabaseConversion.rekey(
                 path,
                 from: old,
                 to: new,
-                options: DatabaseConversion.Options(
-                    timeout: copying.timeout,
-                    functions: copying.functions,
-                    collations: copying.collations,
-                    cancellation: copying.cancellation
-                )
+                options: visit.copyOptions(timeout: timeout)
             ).run()
             record.findings =
                 (report.findings + notes(path, report.formerMode, report.otherNameCount)).nonEmpty

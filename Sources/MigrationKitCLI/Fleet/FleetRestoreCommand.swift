@@ -83,20 +83,17 @@ struct FleetRestoreCommand: FleetJob {
             let path = visit.store.path
             let copy = try copies.place(of: visit.store)
             let form = try visit.form()
-            func restore(keepingAs original: String? = nil) -> DatabaseRestore {
-                DatabaseRestore(
-                    path,
-                    from: copy,
-                    form: form,
-                    keptOriginalPath: original,
-                    options: visit.copyOptions(timeout: timeout)
-                )
-            }
-            guard !isDry else { return try restore().checkBackup() }
+            let restore = DatabaseRestore(
+                path,
+                from: copy,
+                form: form,
+                options: visit.copyOptions(timeout: timeout)
+            )
+            guard !isDry else { return try restore.checkBackup() }
             // Whatever is wrong with the database, it is replaced.
-            if (try? restore().isDone()) == true { return }
+            if (try? restore.isDone()) == true { return }
             let original = try originals?.makeFreePlace(of: visit.store)
-            let report = try restore(keepingAs: original).run()
+            let report = try restore.run(keptOriginalPath: original)
             record.original = report.originalPath
             record.findings =
                 (report.findings + notes(path, report.formerMode, report.otherNameCount)).nonEmpty

@@ -49,8 +49,8 @@ struct FleetVisit: Sendable {
     /// How the store's file is copied.
     ///
     /// - Parameter seconds: How long to wait for other processes, in all.
-    func copyOptions(timeout seconds: Double) -> DatabaseBackup.Options {
-        DatabaseBackup.Options(
+    func copyOptions(timeout seconds: Double) -> RewriteOptions {
+        RewriteOptions(
             timeout: timeout(seconds),
             functions: host.store?.options.functions ?? [],
             collations: host.store?.options.collations ?? [],

@@ -62,8 +62,7 @@ struct KeyRotateCommand: DatabaseCommand {
     func run(in context: CommandContext) throws {
         context.settingsSource.use(settings.config)
         let stored = try database.storedKey(in: context)
-        let options = try DatabaseConversion.Options(
-            keptOriginalPath: keepOriginal,
+        let options = try RewriteOptions(
             timeout: waiting.lockTimeout(in: context),
             functions: context.host.store?.options.functions ?? [],
             collations: context.host.store?.options.collations ?? []
@@ -71,7 +70,8 @@ struct KeyRotateCommand: DatabaseCommand {
         let display = ProgressDisplay(ConversionProgress(), in: context)
         let report = try display.watch(options) { options in
             try MissingKeyError.explaining(stored.path, in: stored.keyStore) {
-                try KeyRotation(stored, keepsOldKey: !discardOldKey, options: options).run()
+                try KeyRotation(stored, keepsOldKey: !discardOldKey, options: options)
+                    .run(keptOriginalPath: keepOriginal)
             }
         }
         let notes = [

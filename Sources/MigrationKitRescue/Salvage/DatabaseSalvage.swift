@@ -42,7 +42,7 @@ public struct DatabaseSalvage: Sendable {
 
     let form: DatabaseForm
     let newKey: DatabaseKey?
-    var options: Options
+    var options: RewriteOptions
 
     /// - Parameters:
     ///   - path: The damaged database. Links are followed.
@@ -57,7 +57,7 @@ public struct DatabaseSalvage: Sendable {
         to outputPath: String,
         form: DatabaseForm,
         newKey: DatabaseKey? = nil,
-        options: Options = Options()
+        options: RewriteOptions = RewriteOptions()
     ) {
         self.path = path
         self.outputPath = outputPath
@@ -76,7 +76,4 @@ public struct DatabaseSalvage: Sendable {
     public func run() throws -> SalvageReport {
         try SalvageRun(self).run()
     }
-
-    /// How a salvage runs; the options are those of a backup.
-    public typealias Options = DatabaseBackup.Options
 }

@@ -9,7 +9,7 @@ import MigrationKitSQLCipher
 struct SalvageCopy {
     let path: String
     let form: DatabaseForm
-    let options: DatabaseSalvage.Options
+    let options: RewriteOptions
     let monitor: ConversionMonitor
 
     /// In KiB: how much memory the new file's pages may use before they are written.

@@ -29,9 +29,10 @@ package struct KeyReinstatement: Sendable {
 
     /// Restores, and returns when the file is on the disk and the key in its item.
     ///
+    /// - Parameter keptOriginalPath: Where the replaced file is copied; `nil` to keep no copy.
     /// - Throws: What a restore and a rotation throw. After an error, file and item are as they
     ///   were, or the next opening makes them so.
-    package func run() throws -> RestoreReport {
+    package func run(keptOriginalPath: String?) throws -> RestoreReport {
         let entry = try stored.keyStore.entry(service: stored.service, account: stored.account)
         guard let account = entry.item.account else {
             throw EncryptedStoreError.noAccount(service: stored.service)
@@ -42,6 +43,7 @@ package struct KeyReinstatement: Sendable {
         var unseal = {}
         do {
             return try restore.run(
+                keptOriginalPath,
                 preparing: { place in
                     let new = PendingKey(account: account, path: place.resolvedPath)
                     // Another key that is pending may be this file's only one.

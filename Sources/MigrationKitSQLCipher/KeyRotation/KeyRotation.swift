@@ -41,7 +41,7 @@ public struct KeyRotation: Sendable {
 
     package let stored: StoredKey
     package let keepsOldKey: Bool
-    package var options: DatabaseConversion.Options
+    package var options: RewriteOptions
 
     /// Describes a rotation. Nothing happens until it is run.
     ///
@@ -57,8 +57,7 @@ public struct KeyRotation: Sendable {
     ///     it.
     ///   - cipher: How the file is encrypted, beside the key. With a plaintext header, it names the
     ///     salt, which stays.
-    ///   - options: What happens to the old file, and how long to wait. An output path is ignored:
-    ///     the database is replaced.
+    ///   - options: How long to wait, and who observes it.
     public init(
         _ path: String,
         keyStore: any KeyStore,
@@ -67,7 +66,7 @@ public struct KeyRotation: Sendable {
         keepsOldKey: Bool = true,
         keyForm: DatabaseKey.Form = .passphrase,
         cipher: CipherSettings = .current,
-        options: DatabaseConversion.Options = .init()
+        options: RewriteOptions = RewriteOptions()
     ) {
         self.init(
             StoredKey(
@@ -87,19 +86,20 @@ public struct KeyRotation: Sendable {
     package init(
         _ stored: StoredKey,
         keepsOldKey: Bool,
-        options: DatabaseConversion.Options
+        options: RewriteOptions
     ) {
         path = stored.path
         self.stored = stored
         self.keepsOldKey = keepsOldKey
         self.options = options
-        self.options.outputPath = nil
     }
 
     /// Rotates the key, and returns when the file is on the disk and the key in its item.
     ///
     /// Blocks while the key store waits for a daemon or for a person at a prompt.
     ///
+    /// - Parameter keptOriginalPath: Where the original, with the old key, is copied, byte for byte,
+    ///   before it is replaced. The path must be free. `nil` to keep no copy.
     /// - Returns: What was done.
     /// - Throws: ``EncryptedStoreError``; `KeyStoreError`; `DatabaseKeyError` if the item's secret
     ///   can't be a key; ``EncryptedDatabaseError``; ``DatabaseConversionError``; a
@@ -108,8 +108,8 @@ public struct KeyRotation: Sendable {
     ///   ``EncryptedStoreError/unfinished(path:service:account:reason:)``. It is also thrown if the
     ///   new file is in place but its folder can't be synchronized; both keys are kept then.
     @discardableResult
-    public func run() throws -> KeyRotationReport {
-        let rewrite = try DatabaseConversion.rewrite(path, options: options)
+    public func run(keptOriginalPath: String? = nil) throws -> KeyRotationReport {
+        let rewrite = try DatabaseConversion.replacement(of: path, keptOriginalPath, options)
         return try rewrite.underLocks { try rotate(by: rewrite) }
     }
 

@@ -241,11 +241,11 @@ extension EncryptedStore {
     ///
     /// - Parameters:
     ///   - keepsOldKey: Whether the old key is kept in its own item, for earlier backups.
-    ///   - options: What happens to the old file, how long to wait, and who observes. SQL functions
-    ///     and collations are the store's own.
+    ///   - options: How long to wait, and who observes it. SQL functions and collations are the
+    ///     store's own.
     public func keyRotation(
         keepsOldKey: Bool = true,
-        options: DatabaseConversion.Options = .init()
+        options: RewriteOptions = RewriteOptions()
     ) -> KeyRotation {
         var options = options
         options.functions = self.options.functions

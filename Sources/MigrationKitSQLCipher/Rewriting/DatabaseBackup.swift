@@ -1,7 +1,4 @@
-import Foundation
-import GRDB
 import MigrationKitKeys
-import MigrationKit
 import MigrationKitCommon
 import MigrationKitGRDB
 
@@ -39,7 +36,7 @@ public struct DatabaseBackup: Sendable {
 
     package let form: DatabaseForm
     package let newKey: DatabaseKey?
-    package var options: Options
+    package var options: RewriteOptions
 
     /// Describes a backup. Nothing happens until it is run.
     ///
@@ -55,7 +52,7 @@ public struct DatabaseBackup: Sendable {
         to outputPath: String,
         form: DatabaseForm,
         newKey: DatabaseKey? = nil,
-        options: Options = Options()
+        options: RewriteOptions = RewriteOptions()
     ) {
         self.path = path
         self.outputPath = outputPath
@@ -94,62 +91,3 @@ public struct DatabaseBackup: Sendable {
         }
     }
 }
-
-extension DatabaseBackup {
-    /// How a backup, a restore or a salvage runs.
-    public struct Options: Sendable {
-        /// How long to wait for other processes, in seconds.
-        public var timeout: TimeInterval
-
-        /// SQL functions that the schema uses: in CHECK constraints, generated columns, indexes.
-        public var functions: [DatabaseFunction]
-
-        /// Collations that the schema uses.
-        public var collations: [DatabaseCollation]
-
-        /// Cancels it from another thread.
-        public var cancellation: Cancellation?
-
-        /// Observes it. It is called on the thread that copies, and must not use the database.
-        public var observer: (@Sendable (ConversionEvent) -> Void)?
-
-        /// Creates options. Each parameter that isn't given has its default.
-        ///
-        /// - Parameters:
-        ///   - timeout: How long to wait for other processes, in seconds.
-        ///   - functions: SQL functions that the schema uses, in addition to `uuid()` and GRDB's.
-        ///   - collations: Collations that the schema uses, in addition to GRDB's.
-        ///   - cancellation: Cancels it from another thread.
-        ///   - observer: Observes it.
-        public init(
-            timeout: TimeInterval = 5,
-            functions: [DatabaseFunction] = [],
-            collations: [DatabaseCollation] = [],
-            cancellation: Cancellation? = nil,
-            observer: (@Sendable (ConversionEvent) -> Void)? = nil
-        ) {
-            self.timeout = timeout
-            self.functions = functions
-            self.collations = collations
-            self.cancellation = cancellation
-            self.observer = observer
-        }
-
-        package var monitor: ConversionMonitor {
-            ConversionMonitor(timeout: timeout, cancellation: cancellation, observer: observer)
-        }
-
-        /// How the files are opened.
-        func opening(_ form: DatabaseForm) -> EncryptedDatabase.Options {
-            EncryptedDatabase.Options(
-                cipher: form.cipher,
-                // Short: the caller retries, and can be cancelled between two attempts.
-                busyTimeout: 0.1,
-                functions: functions,
-                collations: collations
-            )
-        }
-    }
-}
-
-extension DatabaseBackup.Options: OperationOptions {}

@@ -1,7 +1,4 @@
-import Foundation
-import GRDB
 import MigrationKitKeys
-import MigrationKit
 import MigrationKitCommon
 import MigrationKitGRDB
 import MigrationKitPages
@@ -11,6 +8,7 @@ import MigrationKitPages
 /// ```swift
 /// try DatabaseConversion.encrypt("/home/me/notes.db", key: key).run()
 /// try DatabaseConversion.rekey("/home/me/notes.db", from: old, to: new).run()
+/// try DatabaseConversion.decrypt("/home/me/notes.db", key: new).run(to: "/home/me/plain.db")
 /// ```
 ///
 /// Everything is copied into a new file beside the old one. If the pages keep their form, as with
@@ -42,7 +40,7 @@ public struct DatabaseConversion: Sendable {
     package let source: DatabaseForm
     package let target: DatabaseForm
     let isUpgrade: Bool
-    package var options: Options
+    package var options: RewriteOptions
 
     /// Describes any conversion from one form to another. Nothing happens until it is run.
     ///
@@ -50,12 +48,12 @@ public struct DatabaseConversion: Sendable {
     ///   - path: The database. Links are followed, and stay.
     ///   - source: Its current form.
     ///   - target: The form that it gets.
-    ///   - options: Where the new file goes, what happens to the old one, and how long to wait.
+    ///   - options: How long to wait, and who observes it.
     public init(
         _ path: String,
         from source: DatabaseForm,
         to target: DatabaseForm,
-        options: Options = Options()
+        options: RewriteOptions = RewriteOptions()
     ) {
         self.init(path, from: source, to: target, isUpgrade: false, options: options)
     }
@@ -65,7 +63,7 @@ public struct DatabaseConversion: Sendable {
         from source: DatabaseForm,
         to target: DatabaseForm,
         isUpgrade: Bool,
-        options: Options
+        options: RewriteOptions
     ) {
         self.path = path
         self.source = source
@@ -83,12 +81,12 @@ public struct DatabaseConversion: Sendable {
     ///   - path: The database. Links are followed, and stay.
     ///   - key: Its new key.
     ///   - cipher: How it is encrypted, beside the key.
-    ///   - options: Where the new file goes, what happens to the old one, and how long to wait.
+    ///   - options: How long to wait, and who observes it.
     public static func encrypt(
         _ path: String,
         key: DatabaseKey,
         cipher: CipherSettings = .current,
-        options: Options = Options()
+        options: RewriteOptions = RewriteOptions()
     ) -> DatabaseConversion {
         DatabaseConversion(
             path,
@@ -105,13 +103,13 @@ public struct DatabaseConversion: Sendable {
     ///   - key: Its key.
     ///   - cipher: How it is encrypted, beside the key.
     ///   - pageSize: The new file's page size in bytes; `nil` for the old one's.
-    ///   - options: Where the new file goes, what happens to the old one, and how long to wait.
+    ///   - options: How long to wait, and who observes it.
     public static func decrypt(
         _ path: String,
         key: DatabaseKey,
         cipher: CipherSettings = .current,
         pageSize: Int? = nil,
-        options: Options = Options()
+        options: RewriteOptions = RewriteOptions()
     ) -> DatabaseConversion {
         DatabaseConversion(
             path,
@@ -130,14 +128,14 @@ public struct DatabaseConversion: Sendable {
     ///   - newKey: Its new key.
     ///   - cipher: How it is encrypted, beside the key.
     ///   - newCipher: How it will be encrypted; `nil` to keep the settings.
-    ///   - options: Where the new file goes, what happens to the old one, and how long to wait.
+    ///   - options: How long to wait, and who observes it.
     public static func rekey(
         _ path: String,
         from key: DatabaseKey,
         to newKey: DatabaseKey,
         cipher: CipherSettings = .current,
         newCipher: CipherSettings? = nil,
-        options: Options = Options()
+        options: RewriteOptions = RewriteOptions()
     ) -> DatabaseConversion {
         DatabaseConversion(
             path,
@@ -176,13 +174,13 @@ public struct DatabaseConversion: Sendable {
     ///   - cipher: How it is encrypted, beside the key. If these are the current settings, those of
     ///     older versions are tried, too.
     ///   - newCipher: How it will be encrypted.
-    ///   - options: Where the new file goes, what happens to the old one, and how long to wait.
+    ///   - options: How long to wait, and who observes it.
     public static func upgrade(
         _ path: String,
         key: DatabaseKey,
         cipher: CipherSettings = .current,
         newCipher: CipherSettings = .current,
-        options: Options = Options()
+        options: RewriteOptions = RewriteOptions()
     ) -> DatabaseConversion {
         DatabaseConversion(
             path,
@@ -193,17 +191,36 @@ public struct DatabaseConversion: Sendable {
         )
     }
 
-    /// Runs the conversion, and returns when the new file is on the disk.
+    /// Replaces the database, and returns when the new file is on the disk.
     ///
+    /// - Parameter keptOriginalPath: Where the original is copied, byte for byte, before it is
+    ///   replaced. The path must be free. `nil` to keep no copy.
     /// - Returns: What was done.
     /// - Throws: ``EncryptedDatabaseError``; ``DatabaseConversionError``; a `CancellationError`.
     ///   The database is then unchanged, except that its write-ahead log may have been moved into
     ///   it, and no new file is left. Only after ``DatabaseConversionError/notSynced(path:code:)``
     ///   the new file is in place.
     @discardableResult
-    public func run() throws -> ConversionReport {
-        let rewrite = try Self.rewrite(path, options: options)
-        return try rewrite.underLocks {
+    public func run(keptOriginalPath: String? = nil) throws -> ConversionReport {
+        try run(by: Self.replacement(of: path, keptOriginalPath, options))
+    }
+
+    /// Writes the result into another file, and returns when that is on the disk. The database stays.
+    ///
+    /// - Parameter outputPath: The new file, which must not exist.
+    /// - Returns: What was done.
+    /// - Throws: What ``run(keptOriginalPath:)`` throws.
+    @discardableResult
+    public func run(to outputPath: String) throws -> ConversionReport {
+        let file = try DatabaseFile(path).resolved()
+        let output = try DatabaseFile.freePlace(outputPath)
+        let rewrite = try Rewrite(of: file, isLocked: true, to: output, options: options)
+        try file.look().checkAccess(forWriting: true)
+        return try run(by: rewrite)
+    }
+
+    private func run(by rewrite: Rewrite) throws -> ConversionReport {
+        try rewrite.underLocks {
             let new = try rewrite.begin()
             defer { new.remove() }
             return try write(new, by: rewrite)
@@ -211,84 +228,21 @@ public struct DatabaseConversion: Sendable {
     }
 }
 
-extension DatabaseConversion {
-    /// Options of a conversion.
-    public struct Options: Sendable {
-        /// The new file, which must not exist; `nil` to replace the database.
-        public var outputPath: String?
-
-        /// Where the original is copied, byte for byte, before it is replaced. The path must be
-        /// free.
-        public var keptOriginalPath: String?
-
-        /// How long to wait for others who have the database open or locked, in seconds.
-        public var timeout: TimeInterval
-
-        /// SQL functions that the schema uses: in CHECK constraints, generated columns, indexes.
-        public var functions: [DatabaseFunction]
-
-        /// Collations that the schema uses.
-        public var collations: [DatabaseCollation]
-
-        /// Cancels the conversion from another thread.
-        public var cancellation: Cancellation?
-
-        /// Observes the conversion. It is called on the thread that converts, and must not use the
-        /// database.
-        public var observer: (@Sendable (ConversionEvent) -> Void)?
-
-        /// Creates options. Each parameter that isn't given has its default.
-        ///
-        /// - Parameters:
-        ///   - outputPath: The new file, which must not exist; `nil` to replace the database.
-        ///   - keptOriginalPath: Where the original is copied before it is replaced.
-        ///   - timeout: How long to wait for others who have the database open, in seconds.
-        ///   - functions: SQL functions that the schema uses, in addition to `uuid()` and GRDB's.
-        ///   - collations: Collations that the schema uses, in addition to GRDB's.
-        ///   - cancellation: Cancels the conversion from another thread.
-        ///   - observer: Observes the conversion.
-        public init(
-            outputPath: String? = nil,
-            keptOriginalPath: String? = nil,
-            timeout: TimeInterval = 5,
-            functions: [DatabaseFunction] = [],
-            collations: [DatabaseCollation] = [],
-            cancellation: Cancellation? = nil,
-            observer: (@Sendable (ConversionEvent) -> Void)? = nil
-        ) {
-            self.outputPath = outputPath
-            self.keptOriginalPath = keptOriginalPath
-            self.timeout = timeout
-            self.functions = functions
-            self.collations = collations
-            self.cancellation = cancellation
-            self.observer = observer
-        }
-    }
-}
-
-extension DatabaseConversion.Options: OperationOptions {}
-
 // MARK: - Running
 
 extension DatabaseConversion {
-    /// What rewrites a database by these options.
-    static func rewrite(_ path: String, options: Options) throws -> Rewrite {
+    /// What puts a new file in a database's place.
+    static func replacement(
+        of path: String,
+        _ keptOriginalPath: String?,
+        _ options: RewriteOptions
+    ) throws -> Rewrite {
         let file = try DatabaseFile(path).resolved()
-        let output = try options.outputPath.map { try DatabaseFile.freePlace($0) }
-        let original =
-            try output == nil
-            ? options.keptOriginalPath.map {
-                try DatabaseFile.freePlace($0, forOriginalOf: file)
-            } : nil
-        let rewrite = try Rewrite(
-            of: file,
-            isLocked: true,
-            to: output ?? file,
-            keepingAs: original,
-            options: options.shared
-        )
-        try output == nil ? file.checkIsReplaceable() : file.look().checkAccess(forWriting: true)
+        let original = try keptOriginalPath.map {
+            try DatabaseFile.freePlace($0, forOriginalOf: file)
+        }
+        let rewrite = try Rewrite(of: file, to: file, keepingAs: original, options: options)
+        try file.checkIsReplaceable()
         return rewrite
     }
 
@@ -298,7 +252,7 @@ extension DatabaseConversion {
     ///   has not taken the database's place.
     func write(_ new: NewFile, by rewrite: Rewrite) throws -> ConversionReport {
         let source = try openSource(by: rewrite)
-        let isReplaced = options.outputPath == nil
+        let isReplaced = rewrite.place.absolutePath == rewrite.file.absolutePath
         let (content, byteCount) = try rewrite.write(
             new,
             as: target,
@@ -346,18 +300,5 @@ extension DatabaseConversion {
         guard isUpgrade, form == target else { return source }
         try source.unlock()
         throw DatabaseConversionError.alreadyCurrent(path: rewrite.file.path)
-    }
-}
-
-extension DatabaseConversion.Options {
-    /// What all rewritings have in common.
-    fileprivate var shared: DatabaseBackup.Options {
-        DatabaseBackup.Options(
-            timeout: timeout,
-            functions: functions,
-            collations: collations,
-            cancellation: cancellation,
-            observer: observer
-        )
     }
 }

@@ -36,8 +36,7 @@ public struct DatabaseRestore: Sendable {
 
     package let form: DatabaseForm
     package let newKey: DatabaseKey?
-    package let keptOriginalPath: String?
-    package var options: DatabaseBackup.Options
+    package var options: RewriteOptions
 
     /// Describes a restore. Nothing happens until it is run.
     ///
@@ -48,35 +47,33 @@ public struct DatabaseRestore: Sendable {
     ///   - form: How the backup is encrypted, and with which key. The database gets the same
     ///     settings; a plaintext backup becomes a plaintext database.
     ///   - newKey: The database's new key; `nil` for the backup's.
-    ///   - keptOriginalPath: Where the replaced file is copied, byte for byte, including the
-    ///     content of its journals. The path must be free. `nil` to keep no copy.
     ///   - options: How long to wait, and who observes it.
     public init(
         _ path: String,
         from backupPath: String,
         form: DatabaseForm,
         newKey: DatabaseKey? = nil,
-        keptOriginalPath: String? = nil,
-        options: DatabaseBackup.Options = DatabaseBackup.Options()
+        options: RewriteOptions = RewriteOptions()
     ) {
         self.path = path
         self.backupPath = backupPath
         self.form = form
         self.newKey = newKey
-        self.keptOriginalPath = keptOriginalPath
         self.options = options
     }
 
     /// Restores the backup, and returns when the database is on the disk.
     ///
+    /// - Parameter keptOriginalPath: Where the replaced file is copied, byte for byte, including the
+    ///   content of its journals. The path must be free. `nil` to keep no copy.
     /// - Returns: What was done.
     /// - Throws: ``EncryptedDatabaseError``, about the backup or the database;
     ///   ``DatabaseConversionError``; a `CancellationError`. The database is then unchanged, except
     ///   that its journals may have been moved into it, and no new file is left. Only after
     ///   ``DatabaseConversionError/notSynced(path:code:)`` the new file is in place.
     @discardableResult
-    public func run() throws -> RestoreReport {
-        try run(preparing: { _ in }, finishing: {})
+    public func run(keptOriginalPath: String? = nil) throws -> RestoreReport {
+        try run(keptOriginalPath, preparing: { _ in }, finishing: {})
     }
 
     /// Restores the backup, and changes what belongs to the file under the same locks.
@@ -85,6 +82,7 @@ public struct DatabaseRestore: Sendable {
     ///   - prepare: Runs while the new file has its hidden name. Receives the file's place.
     ///   - finish: Runs once the new file is in its place and on the disk.
     func run(
+        _ keptOriginalPath: String?,
         preparing prepare: (DatabaseFile) throws -> Void,
         finishing finish: () throws -> Void
     ) throws -> RestoreReport {
@@ -166,8 +164,8 @@ extension DatabaseRestore {
     /// Whether the database has the pages of the backup, as after a run that was killed. Then its name
     /// is on the disk when this returns. Nothing is locked, and nobody waited for.
     ///
-    /// - Throws: What ``run()`` throws about the backup and the path; an error about the database,
-    ///   which ``run()`` replaces all the same.
+    /// - Throws: What ``run(keptOriginalPath:)`` throws about the backup and the path; an error about
+    ///   the database, which that replaces all the same.
     package func isDone() throws -> Bool {
         let target = try form.with(newKey, of: backupPath)
         let backup = try DatabaseFile(backupPath).resolved()

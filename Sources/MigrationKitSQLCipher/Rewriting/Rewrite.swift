@@ -20,7 +20,7 @@ package struct Rewrite {
     /// Where the file that is replaced is kept.
     let original: DatabaseFile?
     package let monitor: ConversionMonitor
-    let options: DatabaseBackup.Options
+    let options: RewriteOptions
     /// The files whose migration locks are held while new files are made, placed and removed.
     private let locked: [DatabaseFile]
     private let start = ContinuousClock.now
@@ -35,7 +35,7 @@ package struct Rewrite {
         isLocked: Bool = false,
         to place: DatabaseFile,
         keepingAs original: DatabaseFile? = nil,
-        options: DatabaseBackup.Options
+        options: RewriteOptions
     ) throws {
         self.file = file
         self.place = place

@@ -8,14 +8,14 @@ struct SnapshotSource: RewriteSource, PageSource {
     let file: DatabaseFile
     let form: DatabaseForm
     let owner: FileIdentity?
-    private let options: DatabaseBackup.Options
+    private let options: RewriteOptions
     private let monitor: ConversionMonitor
 
     /// - Parameter file: The database, with its links resolved.
     init(
         _ file: DatabaseFile,
         form: DatabaseForm,
-        options: DatabaseBackup.Options,
+        options: RewriteOptions,
         monitor: ConversionMonitor
     ) throws {
         self.file = file

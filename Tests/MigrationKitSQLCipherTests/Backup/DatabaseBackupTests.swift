@@ -16,7 +16,7 @@ import Testing
     private func backUp(
         _ key: TestKey,
         newKey: TestKey? = nil,
-        options: DatabaseBackup.Options = .init()
+        options: RewriteOptions = .init()
     ) throws -> BackupReport {
         try DatabaseBackup(
             folder.database,

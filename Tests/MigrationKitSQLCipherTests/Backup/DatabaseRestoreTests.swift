@@ -29,16 +29,15 @@ import Testing
     private func restore(
         newKey: TestKey? = nil,
         keeping original: String? = nil,
-        options: DatabaseBackup.Options = .init(timeout: 0.3)
+        options: RewriteOptions = .init(timeout: 0.3)
     ) throws -> RestoreReport {
         try DatabaseRestore(
             folder.database,
             from: backup,
             form: .encrypted(key.key),
             newKey: newKey?.key,
-            keptOriginalPath: original,
             options: options
-        ).run()
+        ).run(keptOriginalPath: original)
     }
 
     private func rows(_ path: String? = nil, key other: TestKey? = nil) throws -> String {

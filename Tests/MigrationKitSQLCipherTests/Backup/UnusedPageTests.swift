@@ -77,9 +77,8 @@ import Testing
         try DatabaseConversion.rekey(
             folder.database,
             from: key.key,
-            to: newKey.key,
-            options: .init(outputPath: output)
-        ).run()
+            to: newKey.key
+        ).run(to: output)
         try expectWhole([], newKey)
     }
 

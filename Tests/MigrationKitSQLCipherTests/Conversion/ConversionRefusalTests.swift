@@ -36,7 +36,7 @@ import Testing
         try folder.snapshot().entries.filter { $0.key != "." }
     }
 
-    private func rekey(_ options: DatabaseConversion.Options = .init(timeout: 0.3)) throws {
+    private func rekey(_ options: RewriteOptions = .init(timeout: 0.3)) throws {
         try DatabaseConversion.rekey(
             folder.database,
             from: key.key,
@@ -298,14 +298,13 @@ import Testing
         try DatabaseConversion.rekey(
             path,
             from: key.key,
-            to: third.key,
-            options: .init(outputPath: copy)
-        ).run()
+            to: third.key
+        ).run(to: copy)
         let holder = Mutex<ChildProcess?>(
             try ChildProcess("flock", [path + "-migration.lock", "-c", "echo held; read line"])
         )
         #expect(holder.withLock { $0?.readLine() } == "held")
-        let options = DatabaseConversion.Options(timeout: 60) { event in
+        let options = RewriteOptions(timeout: 60) { event in
             guard case .waiting = event else { return }
             rename(copy, path)
             holder.withLock { $0?.closeInput() }

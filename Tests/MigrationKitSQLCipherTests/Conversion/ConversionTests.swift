@@ -121,9 +121,8 @@ import Testing
         let before = try folder.snapshot().entries["notes.db"]
         let report = try DatabaseConversion.encrypt(
             path,
-            key: key.key,
-            options: .init(outputPath: output)
-        ).run()
+            key: key.key
+        ).run(to: output)
         #expect(report.path == output)
         #expect(try folder.snapshot().entries["notes.db"] == before)
         #expect(
@@ -132,9 +131,8 @@ import Testing
         #expect(throws: DatabaseConversionError.exists(path: output)) {
             try DatabaseConversion.encrypt(
                 path,
-                key: key.key,
-                options: .init(outputPath: output)
-            ).run()
+                key: key.key
+            ).run(to: output)
         }
         #expect(try folder.names == ["notes.db", "out.db"])
     }
@@ -145,9 +143,8 @@ import Testing
         let bytes = try folder.databaseData()
         try DatabaseConversion.encrypt(
             path,
-            key: key.key,
-            options: .init(keptOriginalPath: kept)
-        ).run()
+            key: key.key
+        ).run(keptOriginalPath: kept)
         #expect(try folder.data("kept.db") == bytes)
         #expect(try folder.names == ["kept.db", "notes.db"])
 
@@ -155,9 +152,8 @@ import Testing
         #expect(throws: DatabaseConversionError.exists(path: kept)) {
             try DatabaseConversion.decrypt(
                 path,
-                key: key.key,
-                options: .init(keptOriginalPath: kept)
-            ).run()
+                key: key.key
+            ).run(keptOriginalPath: kept)
         }
         #expect(try folder.snapshot() == before)
     }
@@ -209,9 +205,8 @@ import Testing
         try #require(setxattr(path, access, before, before.count, 0) == 0)
         try DatabaseConversion.encrypt(
             path,
-            key: key.key,
-            options: .init(keptOriginalPath: kept)
-        ).run()
+            key: key.key
+        ).run(keptOriginalPath: kept)
         #expect(read(path, note) == Array("hello".utf8))
         #expect(read(path, access) == list(group: 0, others: 0))
         #expect(folder.mode("notes.db") == 0o660)
@@ -270,9 +265,8 @@ import Testing
         try DatabaseConversion.rekey(
             path,
             from: key.key,
-            to: new.key,
-            options: .init(keptOriginalPath: path + " kept")
-        ).run()
+            to: new.key
+        ).run(keptOriginalPath: path + " kept")
         #expect(try folder.names == [name, name + " kept"])
         let queue = try EncryptedDatabase.open(path, key: new.key)
         #expect(try queue.read { try String.fetchOne($0, sql: "SELECT a FROM t") } == "zettel")
@@ -302,11 +296,8 @@ import Testing
             try other.write(name, "rest".utf8)
         }
         let copy = other.path("copy.db")
-        try DatabaseConversion.encrypt(
-            folder.database,
-            key: key.key,
-            options: isOutput ? .init(outputPath: copy) : .init(keptOriginalPath: copy)
-        ).run()
+        let conversion = DatabaseConversion.encrypt(folder.database, key: key.key)
+        _ = try isOutput ? conversion.run(to: copy) : conversion.run(keptOriginalPath: copy)
         #expect(try other.names == [".notes.db-converting-00ff", "copy.db"])
         #expect(try folder.names == ["notes.db"])
     }
@@ -319,11 +310,8 @@ import Testing
         let left = isOutput ? ".copy.db-converting-00ff" : ".notes.db-converting-00ff"
         try folder.write(left, "copy".utf8)
         #expect(throws: DatabaseConversionError.exists(path: copy)) {
-            try DatabaseConversion.encrypt(
-                folder.database,
-                key: key.key,
-                options: isOutput ? .init(outputPath: copy) : .init(keptOriginalPath: copy)
-            ).run()
+            let conversion = DatabaseConversion.encrypt(folder.database, key: key.key)
+            _ = try isOutput ? conversion.run(to: copy) : conversion.run(keptOriginalPath: copy)
         }
         #expect(try folder.names == ["copy.db", "notes.db"])
     }
@@ -386,7 +374,7 @@ import Testing
         #expect(throws: DatabaseConversionError.unknownCollation(path: path, name: "spoken")) {
             try DatabaseConversion.decrypt(path, key: key.key).run()
         }
-        let options = DatabaseConversion.Options(collations: [collation])
+        let options = RewriteOptions(collations: [collation])
         try DatabaseConversion.decrypt(path, key: key.key, options: options).run()
     }
 
@@ -408,7 +396,7 @@ import Testing
         #expect(throws: DatabaseConversionError.unknownFunction(path: path, name: "spoken")) {
             try DatabaseConversion.decrypt(path, key: key.key).run()
         }
-        let options = DatabaseConversion.Options(functions: [function])
+        let options = RewriteOptions(functions: [function])
         try DatabaseConversion.decrypt(path, key: key.key, options: options).run()
     }
 }

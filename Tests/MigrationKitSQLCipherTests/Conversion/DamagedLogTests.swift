@@ -113,13 +113,9 @@ import Testing
 
     @Test func anOutputOfItsOwnIsNoReasonToOpenIt() throws {
         let output = folder.path("new.db")
-        let conversion = DatabaseConversion.decrypt(
-            folder.database,
-            key: key.key,
-            options: .init(outputPath: output)
-        )
-        try expectRefusals(in: folder, key: key.key) { try conversion.run() }
-        #expect(try conversion.run().rowCount == 4)
+        let conversion = DatabaseConversion.decrypt(folder.database, key: key.key)
+        try expectRefusals(in: folder, key: key.key) { try conversion.run(to: output) }
+        #expect(try conversion.run(to: output).rowCount == 4)
         #expect(try SQLiteShell.run(output, "SELECT a FROM t;") == "a\nb\nc\nd\n")
     }
 
@@ -184,11 +180,12 @@ import Testing
         let restore = DatabaseRestore(
             folder.database,
             from: backup,
-            form: .encrypted(other.key),
-            keptOriginalPath: original
+            form: .encrypted(other.key)
         )
-        try expectRefusals(in: folder, key: key.key) { try restore.run() }
-        try restore.run()
+        try expectRefusals(in: folder, key: key.key) {
+            try restore.run(keptOriginalPath: original)
+        }
+        try restore.run(keptOriginalPath: original)
         #expect(try rows(folder.database, key: other) == "zettel")
         #expect(try rows(original, key: key) == "a\nb\nc\nd")
     }

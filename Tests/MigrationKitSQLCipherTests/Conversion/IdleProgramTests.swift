@@ -18,7 +18,7 @@ import Testing
     /// Does a rewriting of the database while the program writes a row, without waiting for a lock,
     /// and then ends.
     private func expectFree(
-        _ rewrite: @escaping @Sendable (DatabaseConversion.Options) throws -> Void
+        _ rewrite: @escaping @Sendable (RewriteOptions) throws -> Void
     ) throws {
         let program =
             Python.connect + """
@@ -56,7 +56,7 @@ import Testing
     /// Does a rewriting of the database which a program opens when the new file is being looked
     /// through. It writes a row then, without waiting for a lock, and ends.
     private func expectFreeAtTheEnd(
-        _ rewrite: @escaping @Sendable (DatabaseConversion.Options) throws -> Void
+        _ rewrite: @escaping @Sendable (RewriteOptions) throws -> Void
     ) throws {
         let program =
             Python.connect + """
@@ -111,10 +111,9 @@ import Testing
         let new = try TestKey.raw()
         let (path, old) = (folder.database, key.key)
         let original = folder.path("original.db")
-        try expectFreeAtTheEnd { options in
-            var options = options
-            options.keptOriginalPath = original
-            try DatabaseConversion.rekey(path, from: old, to: new.key, options: options).run()
+        try expectFreeAtTheEnd {
+            try DatabaseConversion.rekey(path, from: old, to: new.key, options: $0)
+                .run(keptOriginalPath: original)
         }
         let rows = try SQLCipherShell.run(path, key: new.spelling, "SELECT a FROM t;")
         #expect(rows == "zettel\nmeanwhile")
@@ -145,9 +144,8 @@ import Testing
                 path,
                 from: backup,
                 form: .encrypted(key.key),
-                keptOriginalPath: original,
-                options: .init(timeout: 60, observer: options.observer)
-            ).run()
+                options: options
+            ).run(keptOriginalPath: original)
         }
         #expect(try SQLCipherShell.run(path, key: key.spelling, "SELECT a FROM t;") == "zettel")
         let kept = try SQLCipherShell.run(original, key: key.spelling, "SELECT a FROM t;")

@@ -58,28 +58,25 @@ extension TemporaryFolder {
         try database.make(start)
         let old = try CipherSettings.sqlCipher(1 + number % 3)
         let large = try CipherSettings(pageSize: 1024 << (number % 7))
-        func output(_ name: String) -> DatabaseConversion.Options { .init(outputPath: path(name)) }
-
-        try DatabaseConversion.encrypt(start, key: key.key, options: output("encrypted")).run()
+        try DatabaseConversion.encrypt(start, key: key.key)
+            .run(to: path("encrypted"))
         try DatabaseConversion.rekey(
             path("encrypted"),
             from: key.key,
-            to: new.key,
-            options: output("rekeyed")
-        ).run()
+            to: new.key
+        ).run(to: path("rekeyed"))
         try DatabaseConversion(
             path("encrypted"),
             from: .encrypted(key.key),
-            to: .encrypted(new.key, cipher: large),
-            options: output("resized")
-        ).run()
+            to: .encrypted(new.key, cipher: large)
+        ).run(to: path("resized"))
         try DatabaseConversion.encrypt(
             start,
             key: key.key,
-            cipher: old,
-            options: output("old")
-        ).run()
-        try DatabaseConversion.upgrade(path("old"), key: key.key, options: output("upgraded")).run()
+            cipher: old
+        ).run(to: path("old"))
+        try DatabaseConversion.upgrade(path("old"), key: key.key)
+            .run(to: path("upgraded"))
         try DatabaseBackup(
             path("encrypted"),
             to: path("backup"),
@@ -90,9 +87,8 @@ extension TemporaryFolder {
         try DatabaseConversion.decrypt(
             path("resized"),
             key: new.key,
-            cipher: large,
-            options: output("decrypted")
-        ).run()
+            cipher: large
+        ).run(to: path("decrypted"))
         return try OrdinaryDatabase.differences([
             (start, nil, 0), (path("encrypted"), key.spelling, 4096),
             (path("rekeyed"), new.spelling, 4096), (path("resized"), new.spelling, large.pageSize),

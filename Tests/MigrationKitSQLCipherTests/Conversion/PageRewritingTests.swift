@@ -149,9 +149,8 @@ import Testing
                 path,
                 from: key.key,
                 to: key.key,
-                newCipher: cipher,
-                options: .init(outputPath: copy)
-            ).run()
+                newCipher: cipher
+            ).run(to: copy)
             defer { unlink(copy) }
             let options = EncryptedDatabase.Options(cipher: cipher)
             return try EncryptedDatabase.open(copy, key: key.key, options: options).read {

@@ -63,7 +63,7 @@ import Testing
         let store = try RotatedStore()
         let (stands, goesOn) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
         let hasStood = Atomic(false)
-        let options = DatabaseConversion.Options(observer: { event in
+        let options = RewriteOptions(observer: { event in
             guard case .progress(phase, _, _) = event,
                 !hasStood.exchange(true, ordering: .relaxed)
             else { return }

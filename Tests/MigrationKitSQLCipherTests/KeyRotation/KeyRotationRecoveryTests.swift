@@ -112,12 +112,11 @@ import Testing
         let store = try RotatedStore()
         // The name of the kept original is taken while the file is copied.
         let original = store.folder.path("original.db")
-        let options = DatabaseConversion.Options(
-            keptOriginalPath: original,
+        let options = RewriteOptions(
             observer: { _ in _ = FileManager.default.createFile(atPath: original, contents: nil) }
         )
         #expect(throws: DatabaseConversionError.exists(path: original)) {
-            try store.rotation(options: options).run()
+            try store.rotation(options: options).run(keptOriginalPath: original)
         }
         #expect(try store.keys.items(service: nil, account: nil).count == 1)
         #expect(try store.content() == "zettel")

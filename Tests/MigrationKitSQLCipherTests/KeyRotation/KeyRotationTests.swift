@@ -72,7 +72,7 @@ import Testing
     @Test func originalIsKeptWithTheOldKey() throws {
         let store = try RotatedStore()
         let original = store.folder.path("original.db")
-        let report = try store.rotation(options: .init(keptOriginalPath: original)).run()
+        let report = try store.rotation().run(keptOriginalPath: original)
         #expect(report.conversion.originalPath == original)
         #expect(store.opens(store.key.key, path: original))
         #expect(try store.content() == "zettel")
@@ -122,7 +122,7 @@ import Testing
     @Test func storeRotatesItsOwnKey() async throws {
         let store = try RotatedStore()
         let phases = Mutex<Set<ConversionEvent.Phase>>([])
-        let options = DatabaseConversion.Options(observer: { event in
+        let options = RewriteOptions(observer: { event in
             if case .progress(let phase, _, _) = event {
                 _ = phases.withLock { $0.insert(phase) }
             }
@@ -224,7 +224,7 @@ import Testing
         let store = try RotatedStore()
         let items = try store.keys.items(service: nil, account: nil)
         let cancellation = Cancellation()
-        let options = DatabaseConversion.Options(
+        let options = RewriteOptions(
             cancellation: cancellation,
             observer: { event in
                 if case .progress(phase, _, _) = event { cancellation.cancel() }

@@ -53,7 +53,7 @@ struct RotatedStore {
         path: String? = nil,
         account: String? = "main",
         keepsOldKey: Bool = true,
-        options: DatabaseConversion.Options = .init()
+        options: RewriteOptions = .init()
     ) -> KeyRotation {
         KeyRotation(
             path ?? self.path,

@@ -19,7 +19,7 @@ import Testing
     private func salvage(
         _ form: DatabaseForm? = nil,
         to output: String = "new.db",
-        options: DatabaseSalvage.Options = .init(timeout: 0.2)
+        options: RewriteOptions = .init(timeout: 0.2)
     ) throws -> SalvageReport {
         try DatabaseSalvage(
             folder.database,

@@ -85,7 +85,7 @@ struct SmallStore: CustomTestStringConvertible, Sendable {
         _ path: String,
         key: TestKey,
         into output: String,
-        options: DatabaseSalvage.Options = .init()
+        options: RewriteOptions = .init()
     ) throws -> SalvageReport {
         try DatabaseSalvage(path, to: output, form: form(key), options: options).run()
     }

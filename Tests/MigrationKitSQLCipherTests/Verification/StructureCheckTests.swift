@@ -256,9 +256,8 @@ import Testing
         let (copy, key, keys) = (folder.path("copy.db"), try TestKey.raw(), ContentKeys())
         try DatabaseConversion.encrypt(
             folder.database,
-            key: key.key,
-            options: .init(outputPath: copy)
-        ).run()
+            key: key.key
+        ).run(to: copy)
         let source = try sample.check(folder.database, keys)
         let encrypted = StructureSample(pageSize: sample.pageSize, key: key)
         let found = try encrypted.check(copy, keys)
