@@ -115,7 +115,7 @@ import Testing
     }
 
     /// RFC 5869, appendix A.1. <https://www.rfc-editor.org/rfc/rfc5869#appendix-A.1>
-    @Test func primitiveIsThatOfTheStandard() throws {
+    @Test func derivationMatchesTheStandard() throws {
         let secret = Secret(capacity: 22) { memory in
             memory.initializeMemory(as: UInt8.self, repeating: 0x0b)
             return 22

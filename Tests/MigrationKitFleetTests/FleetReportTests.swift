@@ -144,7 +144,7 @@ import Testing
         ) { try FleetReport(paths: [none]) }
     }
 
-    @Test func nothingIsAppendedToWhatIsNoReport() throws {
+    @Test func nothingIsAppendedToOtherFiles() throws {
         let key = Array("0123456789abcdef\n".utf8)
         try folder.write("key", key)
         try folder.write("store.db", [0x53, 0x0A, 0xFF, 0x00])

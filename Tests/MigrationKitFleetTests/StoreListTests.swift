@@ -80,7 +80,7 @@ import Testing
         ) { try stores("good.db\n\(line)\n") }
     }
 
-    @Test func lineOfOtherBytesIsNoPath() throws {
+    @Test func lineThatIsNotUTF8IsRefused() throws {
         try folder.write("list", [0xff, 0x0a])
         #expect(
             throws: FleetError.badLine(

@@ -86,7 +86,7 @@ import Testing
         #expect(StorePattern(pattern).contains(name) == expected)
     }
 
-    @Test func whatMatchesAndIsNoStoreIsNamed() throws {
+    @Test func matchesThatAreNotFilesAreReported() throws {
         try #require(mkfifo(folder.path("pipe.db"), 0o600) == 0)
         func skipped(_ pattern: String) throws -> [String] {
             try StorePattern(folder.path(pattern)).matches().skipped

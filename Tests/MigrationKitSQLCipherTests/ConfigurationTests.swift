@@ -115,7 +115,7 @@ import Testing
     }
 
     @Test(arguments: Kind.allCases)
-    func aNewFilesFirstPageIsNoTransactionOfTheHosts(_ kind: Kind) throws {
+    func writingTheFirstPageAsksTheHostForNoTransactionDate(_ kind: Kind) throws {
         let path = folder.path("new.db")
         let dates = Locked(0)
         var options = EncryptedDatabase.Options(createsFile: true)

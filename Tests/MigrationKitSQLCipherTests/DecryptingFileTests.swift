@@ -138,7 +138,7 @@ import Testing
 
     /// SQLite reads more than the first page at first, when it doesn't know how large that is.
     @Test(arguments: [1, 2, 3])
-    func aDamagedPageThatIsFreeIsInNobodysWay(_ version: Int) throws {
+    func aDamagedFreePageDoesNotStopAnUpgrade(_ version: Int) throws {
         let key = try TestKey.passphrase()
         let cipher = try CipherSettings.sqlCipher(version)
         _ = try SQLCipherShell.run(

@@ -82,7 +82,7 @@ import Testing
         #expect(try other.keys.items(service: nil, account: nil).count == 1)
     }
 
-    @Test func anItemThatIsNoKeyIsToldAsThat() throws {
+    @Test func itemThatCanNotBeAKeyIsReported() throws {
         keys.add(Secret(utf8: ""), service: "org.example.Notes", account: "main")
         #expect(throws: DatabaseKeyError.empty) { try open() }
         #expect(try folder.names == [])

@@ -200,7 +200,7 @@ import Testing
     }
 
     @Test(arguments: [4096, 5000, 12288])
-    func aFileThatWasCutShortIsTold(cut: Int) throws {
+    func aTruncatedFileIsReported(cut: Int) throws {
         let key = try TestKey.passphrase()
         _ = try makeFilled(key: key, cipher: .current)
         try folder.write("notes.db", folder.databaseData().dropLast(cut))

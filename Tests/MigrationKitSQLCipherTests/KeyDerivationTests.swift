@@ -71,7 +71,7 @@ import Testing
     /// Around the sizes of a hash, 64 bytes, and of a block, 128, beyond which a passphrase stands
     /// for its hash.
     @Test(arguments: [0, 1, 20, 63, 64, 65, 127, 128, 129, 300])
-    func theKeyIsThatOfTheDefinition(passphraseCount: Int) throws {
+    func keyIsDerivedAsPBKDF2DefinesIt(passphraseCount: Int) throws {
         let passphrase = bytes(passphraseCount)
         for saltCount in [0, 1, 16, 64] {
             let salt = bytes(saltCount)

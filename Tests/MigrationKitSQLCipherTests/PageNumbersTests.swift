@@ -5,7 +5,7 @@ import Testing
 @Suite struct PageNumbersTests {
     private static let seed = SeededGenerator.seed
 
-    @Test func numbersAreThoseOfADictionary() {
+    @Test func itHoldsTheSameNumbersAsADictionary() {
         var random = SeededGenerator(seed: Self.seed)
         var (numbers, expected) = (PageNumbers(), [Int: Int]())
         #expect(numbers.greatestPage == nil)

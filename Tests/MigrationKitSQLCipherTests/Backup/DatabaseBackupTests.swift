@@ -387,7 +387,7 @@ import Testing
         #expect(try folder.names == ["notes.db"])
     }
 
-    @Test func brokenStructureIsNoBackupAndBrokenRulesAreTold() throws {
+    @Test func brokenStructureIsRefusedAndBrokenRulesAreReported() throws {
         let key = try TestKey.raw()
         _ = try SQLCipherShell.run(
             folder.database,
@@ -474,7 +474,7 @@ import Testing
         )
     }
 
-    @Test func functionThatIsNotHereIsNoObstacle() throws {
+    @Test func databaseWithAnUnknownFunctionIsBackedUp() throws {
         let key = try TestKey.raw()
         let function = DatabaseFunction("shout", argumentCount: 1, pure: true) { _ in "!" }
         let queue = try EncryptedDatabase.open(

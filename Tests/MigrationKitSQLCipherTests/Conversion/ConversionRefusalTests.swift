@@ -291,7 +291,7 @@ import Testing
     }
 
     /// Another conversion was first, and the key that was given isn't the database's any more.
-    @Test func keyThatChangesWhileItIsWaitedForIsNoWrongKey() throws {
+    @Test func keyThatChangesDuringTheWaitIsNotReportedAsWrong() throws {
         try make()
         let (path, copy) = (folder.database, folder.path("copy.db"))
         let third = try TestKey.raw()

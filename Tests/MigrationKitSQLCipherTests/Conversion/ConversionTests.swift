@@ -355,7 +355,7 @@ import Testing
         }
     }
 
-    @Test func collationThatIsNotHereIsNamedIfRowsAreCopied() throws {
+    @Test func unknownCollationIsNamedIfRowsAreCopied() throws {
         let (path, key) = (folder.database, try TestKey.raw())
         let collation = DatabaseCollation("spoken") { $0.compare($1) }
         let queue = try EncryptedDatabase.open(
@@ -378,7 +378,7 @@ import Testing
         try DatabaseConversion.decrypt(path, key: key.key, options: options).run()
     }
 
-    @Test func functionThatIsNotHereIsNamedIfRowsAreCopied() throws {
+    @Test func unknownFunctionIsNamedIfRowsAreCopied() throws {
         let (path, key) = (folder.database, try TestKey.raw())
         let function = DatabaseFunction("spoken", argumentCount: 1, pure: true) { $0[0] }
         let queue = try EncryptedDatabase.open(

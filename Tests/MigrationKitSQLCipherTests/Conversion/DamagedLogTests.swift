@@ -111,7 +111,7 @@ import Testing
         #expect(try rows(folder.database, key: new) == "a\nb\nc\nd")
     }
 
-    @Test func anOutputOfItsOwnIsNoReasonToOpenIt() throws {
+    @Test func itIsNotOpenedForAnOutputOfItsOwnEither() throws {
         let output = folder.path("new.db")
         let conversion = DatabaseConversion.decrypt(folder.database, key: key.key)
         try expectRefusals(in: folder, key: key.key) { try conversion.run(to: output) }

@@ -149,7 +149,7 @@ import Testing
     }
 
     @Test(arguments: [4096, 5000, 12288])
-    func aFileThatWasCutShortIsTold(cut: Int) throws {
+    func aTruncatedFileIsReported(cut: Int) throws {
         _ = try makeFilled()
         try folder.write("notes.db", folder.databaseData().dropLast(cut))
         let checks = try verify()
