@@ -234,6 +234,8 @@ package final class PageRewriting: Sendable {
         watch: (_ byteCount: Int) throws -> Void
     ) throws -> Bool {
         let file = try PageFile(path)
+        // A thread may let go of it later. Until then, it would look as if it were open here.
+        defer { try? file.close() }
         guard try file.size() == byteCount else { return false }
         let contentCount = pageSize - (encryption?.cipher.reservedCount ?? 0)
         do {
