@@ -4,10 +4,6 @@ import TestSupport
 struct Tool: FolderTool {
     var own: ToolFolder
 
-    init(environment: [String: String] = [:], isRawKey: Bool = false) throws {
-        own = try ToolFolder(environment: environment, isRawKey: isRawKey)
-    }
-
     /// Whether the tool has a SQLCipher before 4.14, such as that of Debian 12 and 13.
     static var hasOldEngine: Bool {
         get throws {

@@ -6,10 +6,6 @@ import Testing
 struct Tool: FolderTool {
     var own: ToolFolder
 
-    init(environment: [String: String] = [:], isRawKey: Bool = false) throws {
-        own = try ToolFolder(environment: environment, isRawKey: isRawKey)
-    }
-
     func run(_ arguments: [String], input: String) throws -> ProcessResult {
         try #require(input.isEmpty)
         return ToolInProcess(environment: environment).run(arguments)

@@ -1,9 +1,9 @@
+import MigrationKitCommon
 import TestSupport
 
 @testable import MigrationKitCLI
 
-/// The tool in the tests' own process, for what it does before it opens anything: it prints its
-/// help, or refuses what it was asked for. Nobody is there to be asked for a key.
+/// The tool in the tests' own process. Nobody is there to be asked for a key.
 struct ToolInProcess {
     var host = MigrationCLIHost.standalone
     /// The whole environment.
@@ -17,15 +17,19 @@ struct ToolInProcess {
 
     /// Runs a command; answers what a process would have printed, and its exit code.
     func run(_ arguments: [String]) -> ProcessResult {
-        let (output, errorOutput) = (Lines(), Lines())
+        let (output, errorOutput) = (Locked<[UInt8]>([]), Locked<[UInt8]>([]))
         let context = CommandContext(
             host: host,
             environment: ProcessEnvironment(environment),
-            output: output.append,
-            errorOutput: errorOutput.append,
+            output: { line in output.withLock { $0 += "\(line)\n".utf8 } },
+            write: { bytes in
+                output.withLock { $0 += bytes }
+                return true
+            },
+            errorOutput: { line in errorOutput.withLock { $0 += "\(line)\n".utf8 } },
             canPrompt: false,
             columns: columns,
-            reveal: { _ in },
+            reveal: { secret in output.withLock { $0 += "\(secret.unwipableText)\n".utf8 } },
             showsProgress: false,
             writesNotes: !MigrationCLI.asksForJSON(arguments)
         )
@@ -35,14 +39,11 @@ struct ToolInProcess {
         } catch {
             status = MigrationCLI.report(error, in: context)
         }
-        func bytes(_ lines: Lines) -> [UInt8] {
-            lines.text.isEmpty ? [] : Array("\(lines.text)\n".utf8)
-        }
         return ProcessResult(
             status: status,
             signal: nil,
-            outputBytes: bytes(output),
-            errorBytes: bytes(errorOutput)
+            outputBytes: output.withLock(\.self),
+            errorBytes: errorOutput.withLock(\.self)
         )
     }
 }

@@ -12,9 +12,8 @@ public struct ToolFolder: Sendable {
     /// The tool's environment.
     public var environment: [String: String]
 
-    /// - Parameter isRawKey: Whether the password is a raw key's digits, which open a store without
-    ///   the tenth of a second that a passphrase takes.
-    public init(environment: [String: String] = [:], isRawKey: Bool = false) throws {
+    /// A new folder.
+    init(environment: [String: String], isRawKey: Bool) throws {
         self.isRawKey = isRawKey
         password =
             isRawKey
@@ -42,11 +41,22 @@ public protocol FolderTool: Sendable {
     /// What it works on.
     var own: ToolFolder { get set }
 
+    /// The tool in a folder.
+    init(own: ToolFolder)
+
     /// Runs a command as it is given.
     func run(_ arguments: [String], input: String) throws -> ProcessResult
 }
 
 extension FolderTool {
+    /// The tool in a new folder.
+    ///
+    /// - Parameter isRawKey: Whether the password is a raw key's digits, which open a store without
+    ///   the tenth of a second that a passphrase takes.
+    public init(environment: [String: String] = [:], isRawKey: Bool = false) throws {
+        self.init(own: try ToolFolder(environment: environment, isRawKey: isRawKey))
+    }
+
     /// The password of the store.
     public var password: String { own.password }
 
@@ -98,8 +108,11 @@ extension FolderTool {
         try run([command] + opening + ["--migrations", migrations] + arguments, input: "")
     }
 
+    /// The store's key as other programs are given it.
+    public var shellKey: String { own.isRawKey ? "x'\(password)'" : password }
+
     /// Runs SQL on the store in the `sqlcipher` shell.
     public func shell(_ sql: String) throws -> String {
-        try SQLCipherShell.run(database, key: own.isRawKey ? "x'\(password)'" : password, sql)
+        try SQLCipherShell.run(database, key: shellKey, sql)
     }
 }
