@@ -18,7 +18,6 @@ import Testing
         var testDescription: String { name }
     }
 
-    static let folder = "Tests/EndToEndTests/Snapshots/Output"
     static let scenes =
         forwardScenes + backwardScenes + folderScenes + fileScenes
         + salvageScenes + refusedScenes + fleetScenes
@@ -41,13 +40,16 @@ import Testing
         var transcript = transcript
         try scene.play(&transcript)
         #expect(try DocumentSchema.complaints(about: transcript.documents) == "")
-        try expectSnapshot(transcript.text, at: "\(Self.folder)/\(scene.name).txt")
+        try expectSnapshot(
+            transcript.text,
+            at: "\(DocumentSchema.outputSnapshots)/\(scene.name).txt"
+        )
     }
 
     /// A snapshot that nothing compares would be taken for a promise.
     @Test func everySnapshotIsCompared() throws {
         let files = try FileManager.default.contentsOfDirectory(
-            atPath: PackageFolder.path(Self.folder)
+            atPath: PackageFolder.path(DocumentSchema.outputSnapshots)
         )
         #expect(files.sorted() == (Self.scenes + Self.keyScenes).map { "\($0.name).txt" }.sorted())
     }

@@ -1,18 +1,31 @@
 import Foundation
-import TestSupport
 import Testing
 
 /// The JSON Schema of what the tool prints with `--json`, and a validator for it.
-enum DocumentSchema {
-    static let path = "Schemas/migrationkit-cli.schema.json"
+public enum DocumentSchema {
+    /// The path of the schema in the package.
+    public static let path = "Schemas/migrationkit-cli.schema.json"
+
+    /// The folder of what the commands have printed in scenes, as a path in the package.
+    public static let outputSnapshots = "Tests/EndToEndTests/Snapshots/Output"
 
     /// A document, and the definition of the schema that it has to follow.
-    struct Document: Codable {
-        let definition: String
-        let text: String
+    public struct Document: Codable, Sendable {
+        /// The name of the definition.
+        public let definition: String
+        /// The document as it was printed.
+        public let text: String
+
+        /// A document that has to follow a definition.
+        public init(definition: String, text: String) {
+            self.definition = definition
+            self.text = text
+        }
 
         /// The documents that a command has printed.
-        static func all(of words: [String], output: String, errorOutput: String) -> [Document] {
+        public static func all(of words: [String], output: String, errorOutput: String)
+            -> [Document]
+        {
             let definition = definition(of: words)
             guard words.contains("--json") || definition == "schema-dump-format-json" else {
                 return []
@@ -46,7 +59,7 @@ enum DocumentSchema {
     }
 
     /// What the validator says against documents, a line each; empty where all is well.
-    static func complaints(about documents: [Document]) throws -> String {
+    public static func complaints(about documents: [Document]) throws -> String {
         try run(
             """
             for document in documents:
@@ -62,7 +75,7 @@ enum DocumentSchema {
 
     /// Runs a program that has the schema as `schema`, documents as `documents`, and `validator`,
     /// which takes a definition's name.
-    static func run(_ program: String, _ documents: [Document]) throws -> String {
+    public static func run(_ program: String, _ documents: [Document]) throws -> String {
         let beginning = """
             import copy, json, sys
             from jsonschema import Draft202012Validator
@@ -87,7 +100,7 @@ enum DocumentSchema {
     }
 
     /// The documents of a transcript, told from its lines.
-    static func documents(in transcript: String) -> [Document] {
+    public static func documents(in transcript: String) -> [Document] {
         ("\n" + transcript).components(separatedBy: "\n$ migrationkit-cli ").dropFirst()
             .flatMap { block -> [Document] in
                 let words = block.prefix { $0 != "\n" }.split(separator: " ").map(String.init)

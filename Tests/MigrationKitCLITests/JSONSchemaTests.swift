@@ -7,7 +7,7 @@ import Testing
 @Suite struct JSONSchemaTests {
     /// What the scenes have printed, with other times and durations.
     private static func documents() throws -> [DocumentSchema.Document] {
-        let folder = PackageFolder.path(OutputSnapshotTests.folder)
+        let folder = PackageFolder.path(DocumentSchema.outputSnapshots)
         return try FileManager.default.contentsOfDirectory(atPath: folder).sorted().flatMap {
             DocumentSchema.documents(
                 in: try String(contentsOfFile: "\(folder)/\($0)", encoding: .utf8)
