@@ -2,14 +2,14 @@ import Foundation
 import TestSupport
 import Testing
 
-/// Stores that can't be migrated, of each kind, among good ones.
+/// Stores that can't be migrated, of each kind, or not while others use them, among good ones.
 @Suite struct BrokenStoreTests {
-    private let fleet: StoreFleet
+    private let fleet: StoreFleet<Tool>
     private var tool: Tool { fleet.tool }
     private var folder: TemporaryFolder { fleet.folder }
 
     init() throws {
-        fleet = try StoreFleet(count: 6)
+        fleet = try StoreFleet<Tool>(count: 6)
     }
 
     private func breakStores() throws {
@@ -48,7 +48,7 @@ import Testing
         try breakStores()
         let holder = try LockHolder(fleet.path("locked"), key: "x'\(tool.password)'")
         let names =
-            (0..<6).map(StoreFleet.name)
+            (0..<6).map(StoreFleet<Tool>.name)
             + [
                 "wrong", "noKey", "openKey", "damaged", "locked", "newer", "empty", "plain",
                 "missing",
@@ -68,7 +68,7 @@ import Testing
         #expect(document["failed"] as? Int == 9 && document["end"] as? String == "complete")
         #expect(try result.jsonError()["code"] as? String == "storesFailed")
         let report = try fleet.report("report")
-        for name in (0..<6).map(StoreFleet.name) {
+        for name in (0..<6).map(StoreFleet<Tool>.name) {
             #expect(report.outcome(name) == "done")
             #expect(report[name]?["from"] as? String == "0002_row")
             #expect(report[name]?["to"] as? String == "0003_tags")
@@ -138,65 +138,6 @@ import Testing
         let report = try fleet.report("report")
         #expect(report.code("full/s00") == "diskFull")
         #expect(report.values.count { $0["outcome"] as? String == "done" } == 6)
-    }
-
-    // MARK: - Limits
-
-    @Test func failedCanaryStopsTheRest() throws {
-        try folder.write("stores/s01.db.key", ToolFolder.randomDigits(count: 64).utf8)
-        let stopped = try fleet.run(
-            "migrate",
-            fleet.all + ["--canary", "2", "--report", folder.path("report"), "--json"]
-        )
-        #expect(stopped.status == 1)
-        #expect(try stopped.jsonError()["code"] as? String == "canaryFailed")
-        #expect(try stopped.json()["end"] as? String == "canary")
-        #expect(try fleet.report("report").outcome("s02") == "notStarted")
-        #expect(try fleet.ledger("s02") == "0001_items,0002_row")
-        let groups = (0..<6).map { number in
-            """
-            {"path":"\(fleet.path(StoreFleet.name(number)))","group":"\(number == 1 ? "first" : "")"}
-
-            """
-        }
-        try folder.write("list", groups.joined().utf8)
-        let group = ["--stores-file", folder.path("list")] + fleet.besideStores
-        let unstarted = try fleet.run("migrate", group + ["--canary-group", "first", "--json"])
-        #expect(try unstarted.json()["unfinished"] as? Int == 5)
-        let unknown = try fleet.run("migrate", group + ["--canary-group", "other", "--json"])
-        #expect(unknown.status == 64)
-        #expect(try unknown.jsonError()["code"] as? String == "noCanaries")
-    }
-
-    @Test func tooManyFailuresStopTheRest() throws {
-        for number in 0..<3 {
-            try folder.write(
-                "stores/\(StoreFleet.name(number)).db.key",
-                ToolFolder.randomDigits(count: 64).utf8
-            )
-        }
-        let few = try fleet.run(
-            "migrate",
-            fleet.all + ["--max-failures", "1", "--jobs", "1", "--json"]
-        )
-        #expect(few.status == 1)
-        #expect(try few.jsonError()["code"] as? String == "tooManyFailures")
-        #expect(try few.json()["unfinished"] as? Int == 4)
-        let half = try fleet.run("migrate", fleet.all + ["--max-failures", "50%", "--json"])
-        #expect(try half.jsonError()["code"] as? String == "storesFailed")
-        #expect(try half.json()["done"] as? Int == 3)
-    }
-
-    @Test func migrationThatFailsEverywhereEndsTheRun() throws {
-        for number in 6..<24 { try fleet.add(StoreFleet.name(number)) }
-        try tool.write("0003_tags", up: "INSERT INTO nowhere VALUES (1);")
-        let arguments = fleet.all + ["--json", "--jobs", "2"]
-        let result = try fleet.run("migrate", arguments)
-        #expect(result.status == 1)
-        #expect(try result.jsonError()["code"] as? String == "tooManyFailures")
-        #expect(try (11...12).contains(#require(result.json()["failed"] as? Int)), "\(result)")
-        let all = try fleet.run("migrate", arguments + ["--max-failures", "100%"])
-        #expect(try all.json()["failed"] as? Int == 24)
     }
 
     // MARK: - Busy Stores

@@ -10,12 +10,12 @@ import Testing
     fileprivate static let killCount =
         Samples.count(8)
 
-    private let fleet: StoreFleet
+    private let fleet: StoreFleet<Tool>
     private var tool: Tool { fleet.tool }
     private var folder: TemporaryFolder { fleet.folder }
 
     init() throws {
-        fleet = try StoreFleet(count: Self.storeCount)
+        fleet = try StoreFleet<Tool>(count: Self.storeCount)
     }
 
     /// A migration that leaves its trace: a second one would be seen.
@@ -72,7 +72,7 @@ import Testing
         // Every step ran once in every store.
         for number in 0..<Self.storeCount {
             let rows = try SQLCipherShell.run(
-                fleet.path(StoreFleet.name(number)),
+                fleet.path(StoreFleet<Tool>.name(number)),
                 key: "x'\(tool.password)'",
                 """
                 SELECT count(*), count(DISTINCT id), max(id) FROM item;
@@ -169,13 +169,13 @@ import Testing
 
     private static let killCount = FleetKillTests.killCount / 2
 
-    private let fleet: StoreFleet
+    private let fleet: StoreFleet<Tool>
     private var tool: Tool { fleet.tool }
     private var folder: TemporaryFolder { fleet.folder }
 
     /// Each has more than one write of pages.
     init() throws {
-        fleet = try StoreFleet(count: 0)
+        fleet = try StoreFleet<Tool>(count: 0)
         _ = try tool.shell(
             """
             CREATE TABLE body (id INTEGER PRIMARY KEY, content BLOB);
@@ -183,10 +183,10 @@ import Testing
             INSERT INTO body (content) SELECT randomblob(50000) FROM n;
             """
         )
-        for number in 0..<Self.storeCount { try fleet.add(StoreFleet.name(number)) }
+        for number in 0..<Self.storeCount { try fleet.add(StoreFleet<Tool>.name(number)) }
     }
 
-    private var names: [String] { (0..<Self.storeCount).map(StoreFleet.name) }
+    private var names: [String] { (0..<Self.storeCount).map(StoreFleet<Tool>.name) }
 
     private var stores: [String] {
         [

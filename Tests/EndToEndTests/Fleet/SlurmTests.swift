@@ -9,15 +9,15 @@ import Testing
 
     @Test(.enabled(if: PrivateSlurm.obstacle == nil, "\(PrivateSlurm.obstacle ?? "")"))
     func arrayMigratesEveryStoreOnceAlsoIfATaskIsKilled() throws {
-        let fleet = try StoreFleet(count: 0)
+        let fleet = try StoreFleet<Tool>(count: 0)
         let folder = fleet.folder
         for number in 0..<Self.storeCount {
             try FileManager.default.copyItem(
                 atPath: fleet.tool.database,
-                toPath: fleet.path(StoreFleet.name(number))
+                toPath: fleet.path(StoreFleet<Tool>.name(number))
             )
             // All have the same key.
-            let key = fleet.path(StoreFleet.name(number)) + ".key"
+            let key = fleet.path(StoreFleet<Tool>.name(number)) + ".key"
             try #require(link(folder.path("password"), key) == 0)
         }
         try folder.makeFolder("reports")
@@ -156,7 +156,7 @@ import Testing
         #expect(try merged.json()["applied"] as? Int == names.count)
     }
 
-    private func merged(_ fleet: StoreFleet) throws -> ProcessResult {
+    private func merged(_ fleet: StoreFleet<Tool>) throws -> ProcessResult {
         let reports = (0..<Self.taskCount).map { fleet.folder.path("reports/\($0).jsonl") }
         return try fleet.tool.run(["fleet", "report", "--json"] + reports)
     }
