@@ -136,7 +136,7 @@ import Testing
 
     /// Runs all on one store: it is the same after each.
     private func check(_ cases: [Case], _ options: [String]) throws {
-        let store = try QueriedStore()
+        let store = try QueriedStore<Tool>()
         // The lock of a run comes and goes, so the folder's own time may differ.
         func files() throws -> [String: Data?] {
             try store.tool.folder.snapshot().entries.mapValues(\.content)
@@ -170,24 +170,9 @@ import Testing
         try check(Self.writing, ["--write"])
     }
 
-    @Test(arguments: ["table", "list", "markdown"])
-    func rowsCannotControlATerminal(_ format: String) throws {
-        let store = try QueriedStore()
-        for sql in [
-            "SELECT * FROM note", "SELECT * FROM \"\u{1B}[31mbad\"",
-            "SELECT '\u{1B}' AS \"\u{9B}\"",
-        ] {
-            let result = try store.query(sql, "--format", format)
-            #expect(result.status == 0, "\(result)")
-            #expect(!result.controlsTerminal, "\(result)")
-        }
-        let tables = try store.tool.run(["tables", "--quick"] + store.tool.opening)
-        #expect(tables.status == 0 && !tables.controlsTerminal, "\(tables)")
-    }
-
     @Test(arguments: ["table", "csv", "json", "jsonl", "list", "markdown"])
     func noFormatControlsTheTerminalItIsShownOn(_ format: String) throws {
-        let store = try QueriedStore()
+        let store = try QueriedStore<Tool>()
         let process = try store.onTerminal(["SELECT * FROM note", "--format", format])
         let result = process.finish()
         #expect(result.status == 0)
@@ -204,7 +189,7 @@ import Testing
         ["--write", "INSERT INTO log SELECT i FROM endless"],
     ])
     func controlCEndsAnEndlessStatementAtOnce(_ arguments: [String]) throws {
-        let store = try QueriedStore()
+        let store = try QueriedStore<Tool>()
         let before = try store.tool.shell("SELECT count(*) FROM log;")
         let process = try store.onTerminal(arguments)
         if arguments == ["SELECT i FROM endless"] {
@@ -226,7 +211,7 @@ import Testing
 
     /// Nobody reads, so that the tool waits in a system call.
     @Test func controlCEndsAQueryWhoseReaderSleeps() throws {
-        let store = try QueriedStore()
+        let store = try QueriedStore<Tool>()
         let process = try ChildProcess(
             builtExecutable("migrationkit-cli"),
             ["query"] + store.tool.opening + ["SELECT i FROM endless"],
@@ -249,7 +234,7 @@ import Testing
     }
 
     @Test func closedPipeEndsTheQueryQuietly() throws {
-        let store = try QueriedStore()
+        let store = try QueriedStore<Tool>()
         let result = try TestSupport.run(
             "/bin/bash",
             [
@@ -265,7 +250,7 @@ import Testing
     }
 
     @Test func writingGoesOnWhenNobodyReadsItsRows() throws {
-        let store = try QueriedStore()
+        let store = try QueriedStore<Tool>()
         let result = try TestSupport.run(
             "/bin/bash",
             [
@@ -283,7 +268,7 @@ import Testing
     }
 
     @Test func fullDiskBehindTheOutputIsAnError() throws {
-        let store = try QueriedStore()
+        let store = try QueriedStore<Tool>()
         let result = try TestSupport.run(
             "/bin/bash",
             ["-c", "\"$@\" >/dev/full", "bash", builtExecutable("migrationkit-cli"), "query"]

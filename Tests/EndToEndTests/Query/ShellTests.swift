@@ -73,10 +73,49 @@ import Testing
         #expect(result.stdout.contains("plain") && result.stdout.hasSuffix("2\n"), "\(result)")
     }
 
+    @Test func aPlaintextHeaderOpensWithItsSalt() throws {
+        let path = tool.folder.path("header.db")
+        let salt = ToolFolder.randomDigits(count: 32)
+        _ = try SQLCipherShell.run(
+            path,
+            key: tool.shellKey,
+            """
+            PRAGMA cipher_plaintext_header_size = 32; PRAGMA cipher_salt = "x'\(salt)'";
+            CREATE TABLE note (body); INSERT INTO note VALUES ('zettel');
+            """
+        )
+        let shown = try tool.run(
+            ["shell", "--db-path", path, "--password-file", tool.folder.path("password")]
+                + ["--raw-key", "--cipher-salt", salt],
+            input: "SELECT body FROM note;\n"
+        )
+        #expect(shown.stdout.contains("zettel"), "\(shown)")
+    }
+
     @Test func wrongKeyIsExplainedBeforeTheShellStarts() throws {
         try tool.folder.write("password", ToolFolder.randomDigits(count: 64).utf8)
         let result = try shell(input: "SELECT 1;\n")
         #expect(result.status == 77 && result.stdout == "", "\(result)")
+    }
+
+    /// A write-ahead log hides commits from SQLite, whose first change would overwrite them.
+    @Test func aDamagedLogIsLeftAsItIs() throws {
+        _ = try tool.shell(
+            """
+            .dbconfig no_ckpt_on_close on
+            PRAGMA journal_mode = WAL;
+            INSERT INTO note VALUES ('two'); INSERT INTO note VALUES ('three');
+            """
+        )
+        var log = try tool.folder.data("store.db-wal")
+        // Of the first frame the salt.
+        log[41] ^= 0x5a
+        try tool.folder.write("store.db-wal", log)
+        let database = try tool.folder.data("store.db")
+        let result = try shell(input: "SELECT count(*) FROM note;")
+        #expect(result.status == 74, "\(result)")
+        #expect(try tool.folder.data("store.db") == database)
+        #expect(try tool.folder.data("store.db-wal") == log)
     }
 
     @Test func missingShellIsNamedWithWhatToInstall() throws {

@@ -58,14 +58,6 @@ import Testing
         #expect(access(tool.folder.path("backup.db"), F_OK) != 0)
     }
 
-    @Test func theShellThrowsNothingAway() throws {
-        try change(41..<42) { $0 ^ 0x5a }
-        let before = try files()
-        let result = try tool.run(["shell"] + tool.opening, input: "SELECT count(*) FROM t;")
-        #expect(result.status == 74, "\(result)")
-        #expect(try files() == before)
-    }
-
     /// A loss of power in the last transaction leaves some of its sectors as they were: of new room,
     /// zeros. What the frame's own header says has reached the disk.
     @Test(arguments: [1, 2, 7])

@@ -1,12 +1,13 @@
 import Foundation
-import TestSupport
 import Testing
 
 /// A store whose rows and names try to harm whoever looks at them.
-struct QueriedStore {
-    let tool: Tool
+public struct QueriedStore<Tool: FolderTool>: Sendable {
+    /// The tool in the store's folder.
+    public let tool: Tool
 
-    init() throws {
+    /// Makes the store.
+    public init() throws {
         tool = try Tool(isRawKey: true)
         _ = try tool.shell(
             """
@@ -36,35 +37,20 @@ struct QueriedStore {
         )
     }
 
-    func query(_ arguments: String..., input: [UInt8] = []) throws -> ProcessResult {
+    /// Runs `query`.
+    public func query(_ arguments: String..., input: String = "") throws -> ProcessResult {
         try query(arguments, input: input)
     }
 
-    func query(_ arguments: [String], input: [UInt8] = []) throws -> ProcessResult {
-        try TestSupport.run(
-            builtExecutable("migrationkit-cli"),
-            ["query"] + tool.opening + arguments,
-            environment: tool.environment,
-            input: input,
-            newSession: true
-        )
-    }
-
-    /// Starts the tool on a terminal.
-    func onTerminal(_ arguments: [String], columns: Int? = nil) throws -> TerminalProcess {
-        var environment = tool.environment.merging(["TERM": "xterm"]) { $1 }
-        environment["COLUMNS"] = columns.map(String.init)
-        return try TerminalProcess(
-            builtExecutable("migrationkit-cli"),
-            ["query"] + tool.opening + arguments,
-            environment: environment
-        )
+    /// Runs `query`.
+    public func query(_ arguments: [String], input: String = "") throws -> ProcessResult {
+        try tool.run(["query"] + tool.opening + arguments, input: input)
     }
 }
 
 extension ProcessResult {
     /// Whether something could make a terminal do more than show text.
-    var controlsTerminal: Bool {
+    public var controlsTerminal: Bool {
         (outputBytes + errorBytes).contains { $0 < 0x20 && $0 != 0x0A || $0 == 0x7F }
             || (stdout + stderr).unicodeScalars.contains {
                 (0x80..<0xA0).contains($0.value) || (0x2028...0x202E).contains($0.value)
