@@ -49,26 +49,6 @@ import Testing
         #expect(try rows(tool.folder.path("back.db")) == "zettel")
     }
 
-    @Test func theUsageNamesBothPlacesOfTheBackup() throws {
-        let missing = try run("backup")
-        #expect(missing.status == 64)
-        #expect(missing.stderr.contains("Give its path as an argument, or with --output."))
-        #expect(missing.stderr.contains("backup [<database> [<path>]] [--output <path>]"))
-    }
-
-    @Test func onlyWhatIsSoundIsCalledSound() throws {
-        let plain = tool.folder.path("plain.db")
-        _ = try SQLCipherShell.run(plain, key: nil, SQLCipherShell.shortIndex)
-        let encrypt = ["encrypt", "--db-path", plain] + tool.opening.suffix(3) + ["--output"]
-        let text = try tool.run(encrypt + [tool.folder.path("1.db")])
-        #expect(text.status == 0, "\(text)")
-        #expect(text.stdout.contains("See the warnings."))
-        #expect(text.stderr.contains("wrong # of entries in index i; it was copied unchanged"))
-        let json = try tool.run(encrypt + [tool.folder.path("2.db"), "--json"])
-        #expect(try json.json()["findings"] as? [String] == ["wrong # of entries in index i"])
-        #expect(try run("backup", "--output", backup).stdout.contains("Its structure is sound."))
-    }
-
     @Test func restoreAsksFirst() throws {
         #expect(try run("backup", "--output", backup).status == 0)
         let before = try tool.folder.data("store.db")

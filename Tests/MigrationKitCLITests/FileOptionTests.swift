@@ -16,23 +16,6 @@ import Testing
         ["--new-raw-key", "--new-password-file", tool.folder.path("new")]
     }
 
-    // MARK: - Keys
-
-    @Test func anInputThatTheEnvironmentNamesGivesOneKeyOnly() throws {
-        var tool = tool
-        tool.environment["MIGRATIONKIT_PASSWORD_FILE"] = "/dev/stdin"
-        let result = try tool.run(
-            [
-                "rekey", "--db-path", tool.database, "--raw-key", "--new-password-file", "-",
-                "--json",
-            ],
-            input: tool.password
-        )
-        #expect(result.status == 64, "\(result)")
-        let message = try result.jsonError()["message"] as? String
-        #expect(message == "standard input can give one of the two keys only.")
-    }
-
     // MARK: - Names
 
     /// What the names of the new file's journal have beyond the database's, of 255 bytes.
