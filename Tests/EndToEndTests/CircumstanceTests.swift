@@ -69,6 +69,16 @@ import Testing
         #expect(try tool.shell("SELECT length(a) FROM blob;") == "300000")
     }
 
+    /// What somebody types who comes from another tool, in its folder.
+    @Test func theFoldersOfOtherToolsAreFound() throws {
+        let moved = try run(
+            "mkdir -p db/migrations sql; rmdir sql; MIGRATIONKIT_MIGRATIONS=nowhere tool lint"
+        )
+        #expect(moved.status == 66, "\(moved)")
+        #expect(moved.stderr.contains("--migrations db/migrations"), "\(moved)")
+        #expect(!moved.stderr.contains("--migrations sql"), "\(moved)")
+    }
+
     /// It is loaded when a key is asked of it, and not before.
     @Test func aMissingLibraryIsTold() throws {
         let libraries = "mkdir lib; echo >lib/libsecret-1.so.0; export LD_LIBRARY_PATH=$PWD/lib"
@@ -90,19 +100,5 @@ import Testing
             """
         )
         #expect(other.status == 0, "\(other)")
-    }
-
-    @Test func documentsStandAlone() throws {
-        try tool.write("0099_more", up: "CREATE TABLE more(a);")
-        let result = try tool.onStore(
-            "migrate",
-            "--backup",
-            tool.folder.path("backup.db"),
-            "--json"
-        )
-        #expect(result.status == 0, "\(result)")
-        #expect(result.stderr == "")
-        #expect(try result.json()["applied"] as? [Any] != nil)
-        #expect(try tool.folder.names.contains("backup.db"))
     }
 }

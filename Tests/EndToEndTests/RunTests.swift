@@ -2,164 +2,14 @@ import Foundation
 import TestSupport
 import Testing
 
-/// The ways of a run: all or nothing, tried, backed up, locked, interrupted.
+/// Runs while another process holds the lock.
 @Suite struct RunTests {
     let tool: Tool
 
     init() throws {
-        tool = try Tool()
+        tool = try Tool(isRawKey: true)
         try tool.writeItems()
     }
-
-    private func pending() throws -> [String]? {
-        try tool.onStore("status", "--json").json()["pending"] as? [String]
-    }
-
-    // MARK: - All or Nothing
-
-    @Test func allOrNothingLeavesNothingWhereTheLastStepFails() throws {
-        #expect(try tool.onStore("migrate", "--to", "0001_items").status == 0)
-        try tool.write("0004_broken", up: "CREATE TABLE half (id INTEGER);\nINSERT INTO nowhere;")
-        let before = try tool.folder.data("store.db")
-        let result = try tool.onStore("migrate", "--all-or-nothing")
-        #expect(result.status == 1)
-        #expect(result.stderr.contains("0004_broken.sql:3"))
-        #expect(result.stderr.contains("nothing has changed"))
-        #expect(try tool.folder.data("store.db") == before)
-        #expect(try pending() == ["0002_row", "0003_tags", "0004_broken"])
-    }
-
-    @Test func allOrNothingDoesAllAndUndoesAll() throws {
-        #expect(try tool.onStore("migrate", "--all-or-nothing").status == 0)
-        #expect(try pending() == [])
-        #expect(try tool.onStore("rollback", "--steps", "3", "--all-or-nothing").status == 0)
-        #expect(try pending()?.count == 3)
-    }
-
-    @Test func stepOutsideOfATransactionRunsAloneAndInNoBatch() throws {
-        try tool.folder.write(
-            "migrations/0004_compact.sql",
-            "-- migrate:up transaction:false\nVACUUM;\n".utf8
-        )
-        let batch = try tool.onStore("migrate", "--all-or-nothing", "--json")
-        #expect(batch.status == 65)
-        #expect(try batch.jsonError()["code"] as? String == "notForAllOrNothing")
-        #expect(try tool.onStore("migrate").status == 0)
-        #expect(try pending() == [])
-    }
-
-    // MARK: - Looking Before
-
-    @Test func dryRunTellsAndChangesNothing() throws {
-        #expect(try tool.onStore("migrate", "--to", "0001_items").status == 0)
-        let before = try tool.folder.data("store.db")
-        let human = try tool.onStore("migrate", "--dry-run")
-        #expect(human.status == 0)
-        #expect(human.stdout.contains("Would apply 2 migrations"))
-        #expect(human.stdout.contains(/0002_row +1 row +\d/))
-        #expect(human.stdout.contains(/0003_tags +0 rows +\d/))
-        #expect(human.stdout.contains("created table tag"))
-        #expect(human.stdout.contains("+ CREATE TABLE tag (id INTEGER);"))
-        let document = try tool.onStore("migrate", "--dry-run", "--json").json()
-        let steps = try #require(document["wouldApply"] as? [[String: Any]])
-        #expect(steps.map { $0["identifier"] as? String } == ["0002_row", "0003_tags"])
-        #expect(steps.map { $0["rowsChanged"] as? Int } == [1, 0])
-        #expect(try tool.folder.data("store.db") == before)
-        #expect(try pending()?.count == 2)
-    }
-
-    @Test func dryRunFailsAsTheRunWould() throws {
-        try tool.write("0004_broken", up: "INSERT INTO nowhere DEFAULT VALUES;")
-        #expect(try tool.onStore("migrate", "--to", "0001_items").status == 0)
-        let result = try tool.onStore("migrate", "--dry-run")
-        #expect(result.status == 1)
-        #expect(result.stderr.contains("0004_broken.sql:2"))
-    }
-
-    @Test func dryRunCreatesNoFile() throws {
-        #expect(try tool.onStore("migrate", "--dry-run").status == 0)
-        #expect(!FileManager.default.fileExists(atPath: tool.database))
-    }
-
-    @Test func backupHasWhatWasThereBeforeAndTheSameKey() throws {
-        #expect(try tool.onStore("migrate", "--to", "0002_row").status == 0)
-        let backup = tool.folder.path("backup.db")
-        #expect(try tool.onStore("migrate", "--backup", backup).status == 0)
-        #expect(tool.folder.mode("backup.db") == 0o600)
-        let rows = try SQLCipherShell.run(
-            backup,
-            key: tool.password,
-            "SELECT count(*) FROM item; SELECT max(identifier) FROM grdb_migrations;"
-        )
-        #expect(rows == "1\n0002_row")
-
-        // A backup never replaces a file, and nothing is migrated without the backup.
-        #expect(try tool.onStore("rollback").status == 0)
-        let again = try tool.onStore("migrate", "--backup", backup, "--json")
-        #expect(again.status == 73)
-        #expect(try pending() == ["0003_tags"])
-    }
-
-    // MARK: - Odd Ledgers
-
-    @Test func lateMigrationIsRefusedUnlessAllowed() throws {
-        #expect(try tool.onStore("migrate").status == 0)
-        try tool.write("0000_late", up: "CREATE TABLE late (id INTEGER);")
-        let refused = try tool.onStore("migrate", "--json")
-        #expect(refused.status == 65)
-        #expect(try refused.jsonError()["code"] as? String == "pendingBeforeApplied")
-        #expect(try tool.onStore("migrate", "--allow-out-of-order").status == 0)
-        #expect(try pending() == [])
-    }
-
-    @Test func databaseOfOtherMeansIsTakenOverByABaseline() throws {
-        _ = try SQLCipherShell.run(
-            tool.database,
-            key: tool.password,
-            "CREATE TABLE item (id INTEGER);"
-        )
-        let failed = try tool.onStore("migrate")
-        #expect(failed.status == 1)
-        #expect(failed.stderr.contains("'baseline' records them as applied"))
-
-        let recorded = try tool.run(
-            ["baseline", "0001_items", "--json"] + tool.opening
-                + ["--migrations", tool.migrations]
-        )
-        #expect(try recorded.json()["recorded"] as? [String] == ["0001_items"])
-        #expect(try tool.onStore("migrate").status == 0)
-        #expect(try pending() == [])
-        let again = try tool.run(
-            ["baseline", "0001_items"] + tool.opening + ["--migrations", tool.migrations]
-        )
-        #expect(again.status == 64)
-    }
-
-    // MARK: - What Has No Effect
-
-    /// SQLite ignores it without an error, and the report would list it as applied.
-    @Test(arguments: [[], ["--dry-run"], ["--all-or-nothing"]])
-    func journalModeInATransactionIsNotedBeforehand(_ options: [String]) throws {
-        try tool.write("0004_mode", up: "PRAGMA journal_mode = WAL;")
-        try tool.write("0005_more", up: "CREATE TABLE more (id INTEGER);")
-        let note = "0004_mode.sql:2:1: PRAGMA journal_mode has no effect in a transaction"
-        let arguments = tool.opening + ["--migrations", tool.migrations] + options
-        if options == ["--dry-run"] {
-            #expect(try tool.onStore("migrate", "--to", "0001").status == 0)
-        }
-        let json = try tool.run(["migrate", "--json"] + arguments)
-        #expect(json.status == 0, "\(json)")
-        let notes = try #require(try json.json()["notes"] as? [String])
-        #expect(notes.count == 1 && notes[0].contains(note), "\(notes)")
-        // Nothing is said of what was applied before.
-        if options != ["--dry-run"] {
-            let again = try tool.run(["migrate", "--json"] + arguments)
-            #expect(try again.json()["notes"] == nil)
-            #expect(try tool.shell("PRAGMA journal_mode;") == "delete")
-        }
-    }
-
-    // MARK: - Others at Work
 
     @Test func lockOfAnotherProcessIsWaitedForAndNamed() throws {
         #expect(try tool.onStore("migrate", "--to", "0001_items").status == 0)
@@ -199,10 +49,5 @@ import Testing
         }
         holder.closeInput()
         _ = try holder.finish()
-    }
-
-    @Test func nothingButTheDatabaseIsLeft() throws {
-        #expect(try tool.onStore("migrate").status == 0)
-        #expect(try tool.folder.names.sorted() == ["migrations", "password", "store.db"])
     }
 }

@@ -51,22 +51,6 @@ import Testing
         #expect(result.status == 0 && result.stdout.contains("Checked 3 migrations"), "\(result)")
     }
 
-    /// What somebody types who comes from another tool, in its folder.
-    @Test func theFoldersOfOtherToolsAreFound() throws {
-        for name in ["db", "db/migrations", "sql"] { try tool.folder.makeFolder(name) }
-        let moved = try TestSupport.run(
-            "/bin/sh",
-            [
-                "-c",
-                "cd '\(tool.folder.path)' && rmdir sql && exec '\(builtExecutable("migrationkit-cli"))' lint",
-            ],
-            environment: tool.environment.merging(["MIGRATIONKIT_MIGRATIONS": "nowhere"]) { $1 }
-        )
-        #expect(moved.status == 66, "\(moved)")
-        #expect(moved.stderr.contains("--migrations db/migrations"), "\(moved)")
-        #expect(!moved.stderr.contains("--migrations sql"), "\(moved)")
-    }
-
     @Test func aPlaintextDatabaseNamesTheTwoWays() throws {
         let path = tool.folder.path("plain.db")
         _ = try SQLCipherShell.run(path, key: nil, "CREATE TABLE t (a);")
