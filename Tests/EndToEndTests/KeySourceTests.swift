@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// Every way by which the tool gets a key, and which of several it takes.
+/// The ways by which a process gets a key: streams, other programs, the terminal.
 @Suite struct KeySourceTests {
     var tool: Tool
 
@@ -114,17 +114,6 @@ import Testing
         #expect(!text.contains("store.db"))
     }
 
-    @Test func passphraseThatIsNoText() throws {
-        let bytes: [UInt8] = [0xff, 0xfe, 0x00, 0x80, 0x20, 0x22]
-        let file = try tool.folder.write("bytes", bytes)
-        let arguments = ["--db-path", tool.folder.path("other.db"), "--password-file", file]
-        let migrations = ["--migrations", tool.migrations]
-        #expect(try tool.run(["migrate"] + arguments + migrations).status == 0)
-        #expect(try tool.run(["status"] + arguments + migrations).status == 0)
-        try tool.folder.write("bytes", [0xff, 0xfe])
-        #expect(try tool.run(["status"] + arguments + migrations).status == 77)
-    }
-
     @Test func rawKeyWantsItsDigits() throws {
         for (digits, exit) in [
             (String(repeating: "a1", count: 32), Int32(77)),
@@ -140,21 +129,6 @@ import Testing
     }
 
     // MARK: - Without an option
-
-    @Test mutating func environmentPassword() throws {
-        tool.environment["MIGRATIONKIT_PASSWORD"] = tool.password
-        #expect(try status().status == 0)
-        tool.environment["MIGRATIONKIT_PASSWORD"] = ""
-        try expectFailure(status("--json"), 77, "emptyKey")
-    }
-
-    @Test mutating func environmentFileComesBeforeEnvironmentPassword() throws {
-        tool.environment["MIGRATIONKIT_PASSWORD_FILE"] = passwordFile
-        tool.environment["MIGRATIONKIT_PASSWORD"] = "another"
-        #expect(try status().status == 0)
-        tool.environment["MIGRATIONKIT_PASSWORD_FILE"] = tool.folder.path("none")
-        try expectFailure(status("--json"), 66, "noSuchKeyFile")
-    }
 
     @Test mutating func credentialComesBeforeTheEnvironment() throws {
         try tool.folder.makeFolder("credentials")

@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// What commands ask and say when they are about to create a database.
+/// What commands ask when they are about to create a database, and where they say it is.
 @Suite struct NewDatabaseTests {
     private let tool: Tool
 
@@ -26,19 +26,6 @@ import Testing
         )
         #expect(dumped.status == 0, "\(dumped)")
         return path
-    }
-
-    /// SQLite would take the log of an earlier database, or another user's, for the new one's.
-    @Test(arguments: ["-wal", "-journal", "-shm"])
-    func noDatabaseIsLoadedBesideAnothersJournal(_ suffix: String) throws {
-        try tool.folder.write("store.db\(suffix)", "left".utf8)
-        let result = try tool.run(
-            ["schema-load", try dump(), "--db-path", tool.database, "--no-encryption"]
-                + ["--migrations", tool.migrations]
-        )
-        #expect(result.status == 73, "\(result)")
-        #expect(result.stderr.contains("store.db\(suffix) already exists"), "\(result)")
-        #expect(try tool.folder.names.filter { $0.hasPrefix("store.db") } == ["store.db\(suffix)"])
     }
 
     // MARK: - The passphrase
@@ -116,27 +103,6 @@ import Testing
         #expect(result.status == 0, "\(result)")
         #expect(result.stdout.hasPrefix("Created \(tool.folder.path("nots.db")).\n"))
         #expect(try !tool.onStore("migrate").stdout.contains("nots.db"))
-    }
-
-    @Test func aRunThatFailsSaysItAsWell() throws {
-        try tool.write("0000_wrong", up: "CREATE TABLE wrong (a); SELECT nothing;")
-        let result = try tool.onStore("migrate")
-        #expect(result.status == 1)
-        #expect(result.stdout == "Created \(tool.database).\n")
-        #expect(try tool.onStore("migrate").stdout == "")
-    }
-
-    @Test func programsAreToldByAFlag() throws {
-        #expect(try tool.onStore("migrate", "--json").json()["created"] as? Bool == true)
-        #expect(try tool.onStore("migrate", "--json").json()["created"] as? Bool == false)
-        #expect(try tool.onStore("rollback", "--json").json()["created"] == nil)
-        let loaded = try tool.run(
-            [
-                "schema-load", try dump(), "--json", "--db-path", tool.folder.path("new.db"),
-                "--password-file", tool.folder.path("password"), "--migrations", tool.migrations,
-            ]
-        )
-        #expect(try loaded.json()["created"] as? Bool == true, "\(loaded)")
     }
 
     // MARK: - Before anybody is asked

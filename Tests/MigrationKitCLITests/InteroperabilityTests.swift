@@ -42,6 +42,8 @@ import Testing
     }
 
     @Test func childrenOfTheRebuiltParentAreAllThere() throws {
+        let tool = try Tool(isRawKey: true)
+        let notes = tool.opening + ["--migrations", PackageFolder.notesMigrations]
         let rebuild = "0011_store_times_as_numbers"
         let before = "0010_pin_notes"
         let children = """
