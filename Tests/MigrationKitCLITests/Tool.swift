@@ -11,3 +11,16 @@ struct Tool: FolderTool {
         return ToolInProcess(environment: environment).run(arguments)
     }
 }
+
+extension Tool {
+    /// Names a settings file, which is empty, to the commands.
+    mutating func useSettings() throws {
+        environment["MIGRATIONKIT_CONFIG"] = folder.path("migrationkit.toml")
+        try writeSettings()
+    }
+
+    /// Writes the settings.
+    func writeSettings(_ lines: String...) throws {
+        try folder.write("migrationkit.toml", lines.joined(separator: "\n").utf8)
+    }
+}

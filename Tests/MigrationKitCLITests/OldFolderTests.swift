@@ -5,20 +5,23 @@ import Testing
 /// Folders that other tools' rules have made: strings in double quotes, names of their own, several
 /// histories.
 @Suite struct OldFolderTests {
-    private let here: SettingsFolder
+    private let tool: Tool
 
     init() throws {
-        here = try SettingsFolder()
-        try here.folder.makeFolder("old")
+        var tool = try Tool(isRawKey: true)
+        try tool.useSettings()
+        self.tool = tool
+        try tool.folder.makeFolder("old")
+    }
+
+    private var old: [String] { ["--migrations", tool.folder.path("old")] }
+
+    private func onStore(_ command: String, _ more: [String] = []) throws -> ProcessResult {
+        try tool.run([command] + tool.opening + more)
     }
 
     private func write(_ name: String, _ sql: String) throws {
-        try here.folder.write("old/\(name)", (sql + "\n").utf8)
-    }
-
-    private func onStore(_ command: String, _ more: String...) throws -> ProcessResult {
-        let opening = ["--db-path", "store.db", "--password-file", "password", "--raw-key"]
-        return try here.run([command] + opening + more)
+        try tool.folder.write("old/\(name)", (sql + "\n").utf8)
     }
 
     // MARK: - Strings in Double Quotes
@@ -47,31 +50,31 @@ import Testing
 
     @Test func refusedStringNamesTheRuleAndTheSetting() throws {
         try writeStrings()
-        let result = try onStore("migrate", "--migrations", "old")
+        let result = try onStore("migrate", old)
         #expect(result.status == 1, "\(result)")
         #expect(result.stderr.contains("double-quoted-strings = true"), "\(result)")
         #expect(result.stderr.contains("lint --explain double-quoted-string"), "\(result)")
-        let lint = try here.run("lint", "--migrations", "old")
+        let lint = try tool.run(["lint"] + old)
         #expect(lint.status == 3, "\(lint)")
         #expect(lint.stdout.contains("double-quoted-strings = true"), "\(lint)")
     }
 
     @Test func settingHoldsForEveryCommand() throws {
         try writeStrings()
-        try here.write("migrations = \"old\"", "double-quoted-strings = true")
-        try here.folder.write("schema.sql", "CREATE TABLE other (id INTEGER PRIMARY KEY);\n".utf8)
+        try tool.writeSettings("migrations = \"old\"", "double-quoted-strings = true")
+        try tool.folder.write("schema.sql", "CREATE TABLE other (id INTEGER PRIMARY KEY);\n".utf8)
         for command in [
             ["lint"], ["schema-dump"], ["schema-dump", "--format", "mermaid"],
             ["create", "--rebuild", "note"],
         ] {
-            let result = try here.run(command)
+            let result = try tool.run(command)
             #expect(result.status == 0, "\(command): \(result)")
         }
-        try FileManager.default.removeItem(atPath: here.folder.path("old/0003_rebuild_note.up.sql"))
+        try FileManager.default.removeItem(atPath: tool.folder.path("old/0003_rebuild_note.up.sql"))
         try FileManager.default.removeItem(
-            atPath: here.folder.path("old/0003_rebuild_note.down.sql")
+            atPath: tool.folder.path("old/0003_rebuild_note.down.sql")
         )
-        let difference = try here.run("schema-diff", "--to", "schema.sql")
+        let difference = try tool.run(["schema-diff", "--to", tool.folder.path("schema.sql")])
         #expect(difference.status == 0, "\(difference)")
         for (command, more) in [
             ("plan", []), ("migrate", ["--dry-run"]), ("migrate", []), ("status", ["--exit-code"]),
@@ -83,31 +86,23 @@ import Testing
         }
         let row = try onStore("query", ["SELECT count(*) FROM open_note"])
         #expect(row.status == 0 && row.stdout.contains("1"), "\(row)")
-        try here.folder.write("new-key", ToolFolder.randomDigits(count: 64).utf8)
-        let newKey = ["--new-password-file", "new-key", "--new-raw-key"]
+        try tool.folder.write("new-key", ToolFolder.randomDigits(count: 64).utf8)
+        let newKey = ["--new-password-file", tool.folder.path("new-key"), "--new-raw-key"]
         for (command, more) in [
-            ("backup", ["--output", "backup.db"]), ("decrypt", ["--yes", "--output", "plain.db"]),
-            ("rekey", ["--page-size", "8192", "--output", "new.db"] + newKey),
+            ("backup", []), ("decrypt", ["--yes"]), ("rekey", ["--page-size", "8192"] + newKey),
         ] {
-            let result = try onStore(command, more)
+            let output = ["--output", tool.folder.path("\(command).db")]
+            let result = try onStore(command, more + output)
             #expect(result.status == 0, "\(command): \(result)")
         }
-        try here.folder.write("store.db.key", here.tool.password.utf8)
-        let fleet = try here.run(
-            "fleet",
-            "verify",
-            "--stores",
-            "store.db",
-            "--raw-key",
-            "--key-file-suffix",
-            ".key"
+        try tool.folder.write("store.db.key", tool.password.utf8)
+        let fleet = try tool.run(
+            [
+                "fleet", "verify", "--stores", tool.database, "--raw-key", "--key-file-suffix",
+                ".key",
+            ]
         )
         #expect(fleet.status == 0, "\(fleet)")
-    }
-
-    private func onStore(_ command: String, _ more: [String]) throws -> ProcessResult {
-        let opening = ["--db-path", "store.db", "--password-file", "password", "--raw-key"]
-        return try here.run([command] + opening + more)
     }
 
     // MARK: - Names
@@ -115,19 +110,20 @@ import Testing
     @Test func namesMayHaveAPattern() throws {
         try write("V0001.Initial_Schema.up.sql", "CREATE TABLE a (id INTEGER PRIMARY KEY);")
         try write("V0001.Initial_Schema.down.sql", "DROP TABLE a;")
-        try here.write(
+        try tool.writeSettings(
             "migrations = \"old\"",
             "name-pattern = \"V{number}.{name}.{direction}.sql\""
         )
         let migrated = try onStore("migrate")
         #expect(migrated.status == 0, "\(migrated)")
         #expect(
-            try here.tool.shell("SELECT * FROM grdb_migrations;").contains("V0001.Initial_Schema")
+            try tool.shell("SELECT * FROM grdb_migrations;").contains("V0001.Initial_Schema")
         )
-        let created = try here.run("create", "add tags", "--json")
+        let created = try tool.run(["create", "add tags", "--json"])
         #expect(created.status == 0, "\(created)")
         let files = try created.json()["files"] as? [String]
-        #expect(files == ["old/V0002.add_tags.up.sql", "old/V0002.add_tags.down.sql"])
+        let names = ["old/V0002.add_tags.up.sql", "old/V0002.add_tags.down.sql"]
+        #expect(files == names.map(tool.folder.path))
         #expect(try onStore("rollback", ["--yes"]).status == 0)
 
         try write("0003_other.up.sql", "SELECT 1;")
@@ -140,7 +136,7 @@ import Testing
         "V{name}.sql", "{number}{name}.sql", "{number}_{name}", "a/{number}_{name}.sql",
     ])
     func wrongPatternIsRefusedWithItsForm(pattern: String) throws {
-        try here.write("name-pattern = \"\(pattern)\"")
+        try tool.writeSettings("name-pattern = \"\(pattern)\"")
         let result = try onStore("status")
         #expect(result.status == 64, "\(result)")
         #expect(
@@ -152,32 +148,32 @@ import Testing
         try write("1_a.up.db.sql", "CREATE TABLE a (id INTEGER PRIMARY KEY);")
         try write("2_b..up..sql", "CREATE TABLE b (id INTEGER PRIMARY KEY);")
         try write("notes.sql", "This is no SQL.")
-        let result = try onStore("migrate", "--migrations", "old")
+        let result = try onStore("migrate", old)
         #expect(result.status == 0, "\(result)")
         #expect(result.stderr.contains("notes.sql is ignored"), "\(result)")
         #expect(
-            try here.tool.shell("SELECT name FROM sqlite_schema WHERE name IN ('a', 'b');")
+            try tool.shell("SELECT name FROM sqlite_schema WHERE name IN ('a', 'b');")
                 == "a\nb"
         )
-        let again = try onStore("migrate", "--migrations", "old", "--json")
+        let again = try onStore("migrate", old + ["--json"])
         #expect(again.stdout.contains("notes.sql is ignored"), "\(again)")
 
         // With these names, it can't be sqlx's.
         try write("3_c.sql", "CREATE TABLE c (id INTEGER PRIMARY KEY);")
-        let third = try onStore("migrate", "--migrations", "old")
+        let third = try onStore("migrate", old)
         #expect(third.status == 0, "\(third)")
         #expect(third.stderr.contains("3_c.sql is ignored"), "\(third)")
-        #expect(try here.tool.shell("SELECT count(*) FROM sqlite_schema WHERE name = 'c';") == "0")
+        #expect(try tool.shell("SELECT count(*) FROM sqlite_schema WHERE name = 'c';") == "0")
     }
 
     // MARK: - Several Histories
 
     @Test func severalHistoriesAreRefusedWithTheReason() throws {
         for name in ["accounts", "messages"] {
-            try here.folder.makeFolder("old/\(name)")
-            try here.folder.write("old/\(name)/0001_a.sql", "CREATE TABLE \(name) (id);\n".utf8)
+            try tool.folder.makeFolder("old/\(name)")
+            try tool.folder.write("old/\(name)/0001_a.sql", "CREATE TABLE \(name) (id);\n".utf8)
         }
-        let result = try onStore("migrate", "--migrations", "old")
+        let result = try onStore("migrate", old)
         #expect(result.status == 66, "\(result)")
         #expect(result.stderr.contains("'accounts', 'messages'"), "\(result)")
         #expect(result.stderr.contains("one file are not supported"), "\(result)")
