@@ -1,4 +1,5 @@
 import GRDB
+import MigrationKit
 import MigrationKitSQL
 import TestSupport
 import Testing

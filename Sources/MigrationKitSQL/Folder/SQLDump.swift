@@ -1,5 +1,6 @@
 import MigrationKitCommon
 import Foundation
+import MigrationKit
 import GRDB
 
 /// A file of SQL that creates a database, as written by `schema-dump`.

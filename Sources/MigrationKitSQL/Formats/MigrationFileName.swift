@@ -1,3 +1,5 @@
+import MigrationKit
+
 /// The parsed name of a file in a migrations folder.
 struct MigrationFileName {
     enum Role: Hashable {

@@ -53,7 +53,7 @@ public enum RefusedStatement: String, Equatable, Sendable, CaseIterable {
     ///
     /// - Parameter wayOut: How a migration of the format says that it runs outside of a transaction;
     ///   `nil` if it can't.
-    func advice(wayOutOfTransaction wayOut: String?) -> String {
+    package func advice(wayOutOfTransaction wayOut: String?) -> String {
         switch self {
         case .transactionControl:
             "Remove it. A migration is undone as a whole. Put parts that must commit separately into migrations of their own."
@@ -82,7 +82,7 @@ public enum RefusedStatement: String, Equatable, Sendable, CaseIterable {
     ///
     /// - Parameter words: The statement's first tokens, in upper case and without quotes, spaces
     ///   and comments. ``length`` tokens are enough.
-    init?(words: some Sequence<String>) {
+    package init?(words: some Sequence<String>) {
         let words = Self.withoutExplain(words)
         switch words.first {
         case "BEGIN", "COMMIT", "END", "ROLLBACK", "SAVEPOINT", "RELEASE":
@@ -117,7 +117,7 @@ public enum RefusedStatement: String, Equatable, Sendable, CaseIterable {
 
     /// How many tokens are needed to classify a statement:
     /// `EXPLAIN QUERY PLAN PRAGMA schema . name = value`.
-    static let length = 9
+    package static let length = 9
 
     /// Some pragmas act while they are compiled, so EXPLAIN doesn't make them harmless:
     /// <https://www.sqlite.org/pragma.html>
@@ -129,16 +129,16 @@ public enum RefusedStatement: String, Equatable, Sendable, CaseIterable {
 }
 
 /// A `PRAGMA`, read from the first tokens of its statement.
-struct Pragma {
+package struct Pragma {
     /// The name in upper case.
-    let name: String
+    package let name: String
     /// Whether it is given a value.
-    let isChange: Bool
+    package let isChange: Bool
     /// The value's first token in upper case, if it is given one.
     private let value: String
 
     /// - Parameter words: The statement's first tokens in upper case and without quotes.
-    init?(words: some Sequence<String>) {
+    package init?(words: some Sequence<String>) {
         var words = Array(words)[...]
         guard words.popFirst() == "PRAGMA" else { return nil }
         if words.dropFirst().first == "." { words = words.dropFirst(2) }
