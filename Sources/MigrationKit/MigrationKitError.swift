@@ -38,8 +38,8 @@ public enum MigrationKitError: Error, Equatable, Sendable {
 
     /// The ledger has steps that the registry doesn't have, and none of the registry's steps comes
     /// later: a newer program applied them, or the latest steps were renamed or deleted. Lists the
-    /// unknown identifiers, sorted.
-    case databaseIsNewer(unknown: [String])
+    /// unknown identifiers, sorted, and what the database's journal says of them, oldest first.
+    case databaseIsNewer(unknown: [String], steps: [NewerMigration] = [])
 
     /// The ledger has steps that the registry no longer has, although it has later ones. Lists the
     /// missing identifiers, sorted.
@@ -76,6 +76,21 @@ public enum MigrationKitError: Error, Equatable, Sendable {
     /// link to another file, and `EEXIST` that it is no file.
     case cannotLock(path: String, code: Int32)
 
+    /// These applied steps can't be taken back: the program doesn't know them, and the database doesn't
+    /// have the SQL for it.
+    case cannotDowngrade([NewerMigration])
+
+    /// After a downgrade, the schema would not be the one that the program's own steps give. Each
+    /// difference is one line. Nothing was changed.
+    case downgradeDiffers([String])
+
+    /// While the copy before a downgrade was made, another program has changed the database. Nothing was
+    /// taken back.
+    case changedDuringDowngrade
+
+    /// The SQL that undoes a step has a statement that no step may contain.
+    case refusedRollback(String, RefusedStatement)
+
     /// The database already has applied steps, so a baseline isn't possible.
     case baselineOnMigratedDatabase(latestApplied: String)
 
@@ -110,7 +125,7 @@ extension MigrationKitError: LocalizedError {
             "'\(requested)' can't be rolled back before '\(latestApplied)', which was applied later"
         case .targetBehindDatabase(let target, let latestApplied):
             "the database is already at '\(latestApplied)', which comes after '\(target)'"
-        case .databaseIsNewer(let unknown):
+        case .databaseIsNewer(let unknown, _):
             "the database has unknown migrations: "
                 + unknown.joined(separator: ", ")
         case .appliedMigrationsMissing(let missing):
@@ -141,6 +156,16 @@ extension MigrationKitError: LocalizedError {
                 + "progress for \(seconds.formatted()) seconds"
         case .cannotLock(let path, let code):
             "the lock file \(path) can't be created: \(FileLock.Failure.reason(for: code, at: path))"
+        case .cannotDowngrade(let steps):
+            "\(steps.map(\.identifier).joined(separator: ", ")) can't be taken back: "
+                + "the database doesn't have the SQL for it"
+        case .downgradeDiffers(let differences):
+            "the downgrade would give another schema than this version's migrations: "
+                + differences.joined(separator: "; ")
+        case .changedDuringDowngrade:
+            "another program changed the database while it was copied for the downgrade"
+        case .refusedRollback(let identifier, let statement):
+            "the rollback of '\(identifier)' contains \(statement.name): \(statement.reason)"
         case .baselineOnMigratedDatabase(let latestApplied):
             "the database already has applied migrations, the latest is '\(latestApplied)'"
         case .readOnlyDatabase:
@@ -169,11 +194,13 @@ extension MigrationKitError: LocalizedError {
             "Roll back '\(latestApplied)' first."
         case .targetBehindDatabase:
             "Migrations go forward only. To go back, use a rollback."
-        case .databaseIsNewer:
+        case .databaseIsNewer(_, let steps) where steps.allSatisfy { $0.older == nil }:
             """
             If a newer program has applied them, use its release, or a later one. If they were \
             renamed or deleted, restore them.
             """
+        case .databaseIsNewer(_, let steps):
+            Self.waysOut(of: steps, downgrade: "a downgrade takes them back")
         case .appliedMigrationsMissing(let missing):
             "Restore it: never delete an applied migration. It may be on another branch."
                 + Self.encodingHint(missing)
@@ -209,6 +236,17 @@ extension MigrationKitError: LocalizedError {
             The database's folder must be writable, and its disk must work: SQLite keeps its \
             journal there, too.
             """
+        case .cannotDowngrade(let steps):
+            Self.waysOut(of: steps, downgrade: "")
+        case .downgradeDiffers:
+            """
+            Nothing was changed. The rollbacks of the newer version's migrations don't undo all that \
+            they did: go back with that version, or restore a backup from before it.
+            """
+        case .changedDuringDowngrade:
+            "Nothing was taken back. Close the other program, remove the copy, and try again."
+        case .refusedRollback:
+            "Nothing was changed. Go back with the version that applied it, or restore a backup."
         case .baselineOnMigratedDatabase:
             "A baseline is for databases that have never been migrated. Migrate this one."
         case .readOnlyDatabase:
@@ -230,6 +268,23 @@ extension MigrationKitError: LocalizedError {
 }
 
 extension MigrationKitError {
+    /// What to do about steps that the program doesn't know.
+    ///
+    /// - Parameter downgrade: How they are taken back.
+    package static func waysOut(of steps: [NewerMigration], downgrade: String) -> String {
+        let known = steps.map { "\($0)." }
+        let version = steps.neededVersion.map { "version \($0)" } ?? "the version that applied them"
+        let lasting = steps.filter { !$0.canBeTakenBack }.map(\.identifier)
+        let way =
+            lasting.isEmpty
+            ? "Use \(version) or a later one; or \(downgrade)."
+            : """
+            Use \(version) or a later one: it alone can take back \(lasting.joined(separator: ", ")), for \
+            which the database has no SQL.
+            """
+        return (known + [way]).joined(separator: "\n")
+    }
+
     /// What explains that a migration is missing although one of that name seems to be there.
     package static func encodingHint(_ identifiers: [String]) -> String {
         identifiers.allSatisfy { $0.utf8.allSatisfy { $0 < 0x80 } }
@@ -256,6 +311,9 @@ extension MigrationKitError: CodedError {
         case .changedAfterApplied: ErrorCode("migrationsChanged", .dataError)
         case .rollbackMustTargetLatestApplied: ErrorCode("notLatestApplied", .usage)
         case .targetBehindDatabase: ErrorCode("targetBehindDatabase", .usage)
+        case .databaseIsNewer(_, let steps)
+        where !steps.isEmpty && steps.allSatisfy(\.canBeTakenBack):
+            ErrorCode("databaseCanBeDowngraded", .dataError)
         case .databaseIsNewer: ErrorCode("databaseIsNewer", .dataError)
         case .pendingBeforeApplied: ErrorCode("pendingBeforeApplied", .dataError)
         case .mergesRegisteredMigration: ErrorCode("unusableMigrations", .dataError)
@@ -264,6 +322,10 @@ extension MigrationKitError: CodedError {
         case .cannotLock(_, let code):
             FileLock.Failure.isFault(code)
                 ? ErrorCode("inputOutput", .inputOutput) : ErrorCode("cannotLock", .noPermission)
+        case .cannotDowngrade: ErrorCode("cannotDowngrade", .dataError)
+        case .downgradeDiffers: ErrorCode("downgradeDiffers", .dataError)
+        case .changedDuringDowngrade: ErrorCode("locked", .busy)
+        case .refusedRollback: ErrorCode("unusableMigrations", .dataError)
         case .baselineOnMigratedDatabase: ErrorCode("baselineOnMigratedDatabase", .usage)
         case .readOnlyDatabase: ErrorCode("readOnly", .noPermission)
         case .stepEndedTransaction: ErrorCode("failed", .failed)

@@ -79,7 +79,7 @@ public struct MigrationRegistry<Database>: Sendable {
 
     /// The identifiers of the steps that can be rolled back, in order.
     public var rollbackCapableIdentifiers: [String] {
-        steps.filter { $0.rollback != nil }.map(\.identifier)
+        steps.filter(\.canRollBack).map(\.identifier)
     }
 }
 

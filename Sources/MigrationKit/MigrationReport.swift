@@ -14,16 +14,27 @@ public struct MigrationReport: Equatable, Sendable {
         /// How many rows the step inserted, changed and deleted.
         public let rowsChanged: Int
 
+        /// What the step means for versions of the program that don't know it; `nil` if it was rolled
+        /// back, or that isn't known.
+        public let older: OlderVersions?
+
         /// Creates an entry.
         ///
         /// - Parameters:
         ///   - identifier: The step's identifier.
         ///   - seconds: How long the step took.
         ///   - rowsChanged: How many rows it inserted, changed and deleted.
-        public init(identifier: String, seconds: Double, rowsChanged: Int = 0) {
+        ///   - older: What it means for versions that don't know it.
+        public init(
+            identifier: String,
+            seconds: Double,
+            rowsChanged: Int = 0,
+            older: OlderVersions? = nil
+        ) {
             self.identifier = identifier
             self.seconds = seconds
             self.rowsChanged = rowsChanged
+            self.older = older
         }
     }
 
@@ -46,6 +57,10 @@ public struct MigrationReport: Equatable, Sendable {
     /// there is nothing.
     public let violations: String?
 
+    /// The applied steps that the program doesn't know, sorted. It works with them, as the program
+    /// that applied them has recorded.
+    public let newer: [String]
+
     /// How long the verification took, in seconds. It is no part of the steps' time.
     public let verificationSeconds: Double
 
@@ -57,6 +72,7 @@ public struct MigrationReport: Equatable, Sendable {
     ///   - verified: Whether the run ended with a verification that found nothing.
     ///   - unchecked: The tables that the verification can't check, each with the reason.
     ///   - violations: What violates foreign keys as it did before the run.
+    ///   - newer: The applied steps that the program doesn't know.
     ///   - verificationSeconds: How long that took.
     public init(
         steps: [Step],
@@ -64,6 +80,7 @@ public struct MigrationReport: Equatable, Sendable {
         verified: Bool,
         unchecked: [String] = [],
         violations: String? = nil,
+        newer: [String] = [],
         verificationSeconds: Double = 0
     ) {
         self.steps = steps
@@ -71,6 +88,7 @@ public struct MigrationReport: Equatable, Sendable {
         self.verified = verified
         self.unchecked = unchecked
         self.violations = violations
+        self.newer = newer
         self.verificationSeconds = verificationSeconds
     }
 }
@@ -82,6 +100,7 @@ extension MigrationReport.Step: Encodable {
             "identifier": identifier,
             "seconds": seconds.inMicroseconds,
             "rowsChanged": rowsChanged,
+            "older": older,
         ])
     }
 }
@@ -95,6 +114,7 @@ extension MigrationReport: Encodable {
             "verified": verified,
             "notChecked": unchecked.isEmpty ? nil : unchecked,
             "violations": violations,
+            "newer": newer.isEmpty ? nil : newer,
         ])
     }
 }

@@ -50,13 +50,21 @@ public struct MigrationStep<Database>: Sendable {
     /// had run on existing databases, and a run refuses it.
     public let checksum: String?
 
+    /// Whether versions of the program that don't know the step work with a database that has it, as
+    /// its author knows; `nil` if the runner judges that when it applies the step.
+    public let older: OlderVersions?
+
+    /// The SQL that undoes the change, which is kept in the database, so that a version of the program
+    /// that doesn't know the step can take it back; `nil` if there is none.
+    public let rollbackSQL: String?
+
     /// Performs the change.
     public let apply: @Sendable (Database) throws -> Void
 
     /// Performs the change. Receives the merged steps that the database already has.
     public let applyMerging: @Sendable (Database, _ applied: Set<String>) throws -> Void
 
-    /// Undoes the change; `nil` if it can't be undone.
+    /// Undoes the change; `nil` if it can't be undone, or only by ``rollbackSQL``.
     public let rollback: (@Sendable (Database) throws -> Void)?
 
     /// Creates a step.
@@ -67,6 +75,10 @@ public struct MigrationStep<Database>: Sendable {
     ///   - foreignKeyChecks: When the foreign keys that the step touches are checked.
     ///   - usesTransaction: Whether it runs in a transaction; see ``usesTransaction``.
     ///   - checksum: A text that changes whenever the step's effect changes.
+    ///   - older: Whether versions that don't know the step work with its result; `nil` to let the
+    ///     runner judge.
+    ///   - rollbackSQL: The statements that undo the change. They are kept in the database. Without
+    ///     `rollback`, a rollback runs them, too.
     ///   - apply: Performs the change. If it throws, the change is undone.
     ///   - rollback: Undoes the change, if that is possible.
     public init(
@@ -75,6 +87,8 @@ public struct MigrationStep<Database>: Sendable {
         foreignKeyChecks: MigrationForeignKeyChecks = .deferred,
         usesTransaction: Bool = true,
         checksum: String? = nil,
+        older: OlderVersions? = nil,
+        rollbackSQL: String? = nil,
         apply: @escaping @Sendable (Database) throws -> Void,
         rollback: (@Sendable (Database) throws -> Void)? = nil
     ) {
@@ -84,6 +98,8 @@ public struct MigrationStep<Database>: Sendable {
         self.usesTransaction = usesTransaction
         self.mergedIdentifiers = []
         self.checksum = checksum
+        self.older = older
+        self.rollbackSQL = rollbackSQL
         self.apply = apply
         self.applyMerging = { database, _ in try apply(database) }
         self.rollback = rollback
@@ -115,6 +131,10 @@ public struct MigrationStep<Database>: Sendable {
     ///   - checksum: A text that changes whenever the step's effect changes. It is ignored if the
     ///     step keeps the identifier of a merged one, because databases that ran that one have
     ///     recorded its checksum.
+    ///   - older: Whether versions that don't know the step work with its result; `nil` to let the
+    ///     runner judge.
+    ///   - rollbackSQL: The statements that undo the change. They are kept in the database. Without
+    ///     `rollback`, a rollback runs them, too.
     ///   - apply: Performs what is missing. Receives the merged steps that the database has.
     ///   - rollback: Undoes the change, if that is possible.
     public init(
@@ -123,6 +143,8 @@ public struct MigrationStep<Database>: Sendable {
         merging mergedIdentifiers: Set<String>,
         foreignKeyChecks: MigrationForeignKeyChecks = .deferred,
         checksum: String? = nil,
+        older: OlderVersions? = nil,
+        rollbackSQL: String? = nil,
         apply: @escaping @Sendable (Database, _ applied: Set<String>) throws -> Void,
         rollback: (@Sendable (Database) throws -> Void)? = nil
     ) {
@@ -132,10 +154,15 @@ public struct MigrationStep<Database>: Sendable {
         self.usesTransaction = true
         self.mergedIdentifiers = mergedIdentifiers.subtracting([identifier])
         self.checksum = mergedIdentifiers.contains(identifier) ? nil : checksum
+        self.older = older
+        self.rollbackSQL = rollbackSQL
         self.apply = { try apply($0, []) }
         self.applyMerging = apply
         self.rollback = rollback
     }
+
+    /// Whether the change can be undone.
+    public var canRollBack: Bool { rollback != nil || rollbackSQL != nil }
 }
 
 extension MigrationStep: Encodable {
@@ -143,7 +170,7 @@ extension MigrationStep: Encodable {
     public func encode(to encoder: any Encoder) throws {
         try encoder.encode([
             "identifier": identifier, "source": sourceFile, "usesTransaction": usesTransaction,
-            "foreignKeyChecks": "\(foreignKeyChecks)",
+            "foreignKeyChecks": "\(foreignKeyChecks)", "older": older,
         ])
     }
 }

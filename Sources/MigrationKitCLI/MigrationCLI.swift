@@ -241,7 +241,7 @@ public enum MigrationCLI {
     private static let namesElsewhere = [
         "up": "migrate", "apply": "migrate", "run": "migrate", "latest": "migrate",
         "head": "migrate", "goto": "migrate --to", "down": "rollback", "revert": "rollback",
-        "undo": "rollback", "downgrade": "rollback", "reset": "rollback", "new": "create",
+        "undo": "rollback", "reset": "rollback", "new": "create",
         "add": "create", "make": "create", "generate": "create", "setup": "init",
         "info": "status", "ls": "status", "list": "status", "current": "status",
         "version": "status", "config": "status --show-settings", "log": "history",
@@ -344,6 +344,7 @@ struct RootCommand: ParsableCommand {
                 StatusCommand.self,
                 HistoryCommand.self,
                 RollbackCommand.self,
+                DowngradeCommand.self,
                 RedoCommand.self,
                 VerifyCommand.self,
                 InspectCommand.self,

@@ -322,7 +322,7 @@ final class LintRun {
                     .message
             )
         }
-        guard let rollback = step.rollback else { return nil }
+        guard let rollback = step.undo else { return nil }
         let (_, result) = try trace(step, rollback)
         return DownRecord(
             statements: [],

@@ -65,8 +65,8 @@ enum Publication {
         in steps: [MigrationStep<Database>],
         selected: (MigrationStep<Database>) -> Bool
     ) -> [LintFinding] {
-        guard steps.contains(where: { $0.rollback != nil }) else { return [] }
-        return steps.filter { $0.rollback == nil && selected($0) }.map {
+        guard steps.contains(where: \.canRollBack) else { return [] }
+        return steps.filter { !$0.canRollBack && selected($0) }.map {
             LintFinding(
                 rule: .noRollback,
                 migration: $0.identifier,

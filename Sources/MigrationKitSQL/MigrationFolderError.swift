@@ -1,3 +1,4 @@
+import MigrationKit
 import MigrationKitCommon
 
 /// Why a folder of SQL files can't be used.
@@ -98,6 +99,10 @@ public enum MigrationFolderError: Error, Equatable, Sendable {
 
     /// An option after a marker is unknown, or requests something that isn't supported.
     case unsupportedOption(String, at: SQLPlace)
+
+    /// A comment `-- migrate:older` says neither `works` nor `breaks` with a reason, or is the second
+    /// one.
+    case unreadableOlder(at: SQLPlace)
 
     /// `StatementBegin` is there without `StatementEnd`, or the other way round.
     case unbalancedStatement(at: SQLPlace)

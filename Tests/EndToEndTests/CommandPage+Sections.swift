@@ -71,6 +71,13 @@ extension CommandPageTests {
         Section("rollback") { page in
             try page.run("migrationkit-cli rollback", "migrationkit-cli status --exit-code")
         },
+        Section("downgrade") { page in
+            page.say("An older checkout, without the last migration, opens the database:")
+            try page.run(
+                "mkdir older && cp migrations/0001* older/",
+                "migrationkit-cli downgrade --migrations older --dry-run"
+            )
+        },
         Section("redo") { page in
             try page.run("migrationkit-cli redo", "migrationkit-cli migrate")
         },

@@ -23,6 +23,73 @@ extension OutputSnapshotTests {
             try transcript.run("rollback --to 000")
             try transcript.run("rollback --all --steps 1")
         },
+        Scene("downgrade") { transcript in
+            try transcript.writeNotes()
+            let settings = "app-version = \"2.0\"\n"
+            try transcript.tool.folder.write("migrationkit.toml", settings.utf8)
+            try transcript.run("migrate --to 0001")
+            try transcript.run("migrate --json")
+            transcript.note("an older version has only the first migration")
+            let folder = transcript.tool.migrations
+            try FileManager.default.createDirectory(
+                atPath: "\(folder)-2",
+                withIntermediateDirectories: true
+            )
+            func move(_ name: String, _ from: String, _ to: String) throws {
+                try FileManager.default.moveItem(
+                    atPath: "\(from)/\(name).sql",
+                    toPath: "\(to)/\(name).sql"
+                )
+            }
+            let newer = ["0002_create_notes", "0003_add_overview"]
+            for name in newer { try move(name, folder, "\(folder)-2") }
+            try transcript.run("migrate")
+            try transcript.run("migrate --json")
+            try transcript.run("status")
+            transcript.note("a step with which it may fail")
+            try transcript.write(
+                "0004_rename",
+                up: "ALTER TABLE folders RENAME COLUMN name TO title; "
+                    + "ALTER TABLE folders ADD COLUMN color TEXT DEFAULT 'red';",
+                down: "ALTER TABLE folders DROP COLUMN color; "
+                    + "ALTER TABLE folders RENAME COLUMN title TO name;"
+            )
+            for name in newer { try move(name, "\(folder)-2", folder) }
+            try transcript.run("plan --json")
+            try transcript.run("migrate --dry-run")
+            try transcript.run("migrate --dry-run --json")
+            try transcript.run("migrate --json")
+            for name in newer + ["0004_rename"] { try move(name, folder, "\(folder)-2") }
+            try transcript.run("migrate")
+            try transcript.run("migrate --json")
+            try transcript.run("status")
+            try transcript.run("status --json")
+            try transcript.run("plan --json")
+            try transcript.run("downgrade --dry-run")
+            try transcript.run("downgrade --dry-run --json")
+            try transcript.run("downgrade")
+            try transcript.run("downgrade --to 0009")
+            try transcript.run("downgrade --dry-run --backup copy.db")
+            try transcript.run("downgrade --to 0003 --yes --backup first.db --json")
+            try transcript.run("downgrade --yes --backup second.db")
+            try transcript.run("downgrade --yes")
+            try transcript.run("downgrade --dry-run --json")
+            try transcript.run("history")
+            try transcript.run("history --json")
+            for name in newer + ["0004_rename"] { try move(name, "\(folder)-2", folder) }
+            try transcript.run("migrate --to 0003")
+            try transcript.run("migrate --json")
+            transcript.note("the author knows better")
+            try transcript.write(
+                "0005_index",
+                up: "-- migrate:older breaks the app lists the indexes\n"
+                    + "CREATE INDEX folders_title ON folders (title);",
+                down: "DROP INDEX folders_title;"
+            )
+            try transcript.run("plan --json")
+            try transcript.run("migrate --json")
+            try transcript.run("redo --json")
+        },
         Scene("redo") { transcript in
             try transcript.writeNotes()
             try transcript.run("migrate")

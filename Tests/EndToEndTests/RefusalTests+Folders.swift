@@ -92,6 +92,7 @@ extension RefusalTests {
         RefusalCase("unknown-marker", "\(plain)-- Down\nDROP TABLE note;\n"),
         RefusalCase("statement-before-marker", "-- Why.\n\(plain)\(up)"),
         RefusalCase("unsupported-option", "-- migrate:up lock:none\n" + plain),
+        RefusalCase("older-without-a-reason", "-- migrate:older breaks\n" + plain),
         RefusalCase(
             "statement-begin-without-end",
             "-- +goose Up\n-- +goose StatementBegin\n\(plain)-- +goose Down\nDROP TABLE note;\n"

@@ -362,6 +362,15 @@ import Testing
     @Test func databaseOfANewerProgram() throws {
         #expect(try tool.onStore("migrate").status == 0)
         try FileManager.default.removeItem(atPath: tool.folder.path("migrations/0003_tags.sql"))
+        #expect(try tool.onStore("migrate").status == 0)
+        try expectFailure(
+            65,
+            "databaseCanBeDowngraded",
+            saying: "0003_tags",
+            running: onStore("rollback")
+        )
+        // As an earlier release has recorded it.
+        _ = try tool.shell("UPDATE grdb_migrationkit_journal SET older = NULL, rollback = NULL")
         for command in ["migrate", "rollback"] {
             try expectFailure(65, "databaseIsNewer", saying: "0003_tags", running: onStore(command))
         }

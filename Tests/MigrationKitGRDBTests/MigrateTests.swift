@@ -82,7 +82,12 @@ import Testing
         try GRDBMigrationRunner(steps: itemSteps()).migrate(in: queue)
         let before = try Contents(of: queue)
         let older = try GRDBMigrationRunner(steps: Array(itemSteps().prefix(2)))
-        let refusal = MigrationKitError.databaseIsNewer(unknown: ["0003_tag_index"])
+        // As an earlier release has recorded it.
+        try queue.write { try $0.execute(sql: "UPDATE grdb_migrationkit_journal SET older = NULL") }
+        let refusal = MigrationKitError.databaseIsNewer(
+            unknown: ["0003_tag_index"],
+            steps: try older.newerMigrations(in: queue)
+        )
         #expect(throws: refusal) { try older.migrate(in: queue) }
         #expect(throws: refusal) { try older.migrate(in: queue, upTo: "0002_tags") }
         #expect(throws: refusal) { try older.rollbackLastMigration(in: queue) }

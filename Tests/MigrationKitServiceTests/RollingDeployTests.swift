@@ -110,12 +110,20 @@ import Testing
         )
     }
 
-    @Test func theOldVersionDoesNotStartAgainOnTheNewSchema() throws {
+    @Test func theOldVersionStartsAgainOnlyOnASchemaWithWhichItWorks() throws {
         let old = try oldVersion()
-        let new = try GRDBMigrationRunner(steps: [first, step("0002", "CREATE TABLE tag (id)")])
-        try new.migrate(in: served.store(busyTimeout: 5).openPool())
-        #expect(throws: MigrationKitError.databaseIsNewer(unknown: ["0002"])) {
-            try GRDBMigrationRunner(steps: [first]).migrate(in: old)
+        let new = try served.store(busyTimeout: 5).openPool()
+        let harmless = step("0002", "CREATE TABLE tag (id)")
+        try GRDBMigrationRunner(steps: [first, harmless]).migrate(in: new)
+        let runner = try GRDBMigrationRunner(steps: [first])
+        #expect(try runner.migrate(in: old).newer == ["0002"])
+
+        let breaking = step("0003", "ALTER TABLE note RENAME COLUMN title TO name")
+        try GRDBMigrationRunner(steps: [first, harmless, breaking]).migrate(in: new)
+        let newer = try runner.newerMigrations(in: old)
+        #expect(throws: MigrationKitError.databaseIsNewer(unknown: ["0002", "0003"], steps: newer))
+        {
+            try runner.migrate(in: old)
         }
         #expect(MigrationKitError.databaseIsNewer(unknown: []).code.exitStatus.rawValue == 65)
     }

@@ -47,6 +47,7 @@ public enum DocumentSchema {
             case ("status", _) where words.contains("--show-settings"):
                 return "status-show-settings"
             case ("migrate", _) where words.contains("--dry-run"): return "migrate-dry-run"
+            case ("downgrade", _) where words.contains("--dry-run"): return "downgrade-dry-run"
             case ("upgrade", _) where words.contains("--dry-run"): return "upgrade-dry-run"
             case ("create", _) where words.contains("--to"): return "create-to"
             case ("repair", _) where words.contains("--schema"): return "repair-schema"

@@ -35,6 +35,12 @@ extension CommandContext {
         for object in preview.objects {
             output("\(object.kind.rawValue.padded(to: 7)) \(object.type) \(object.name.printable)")
         }
+        for step in preview.steps {
+            let reasons = step.older?.reasons ?? []
+            guard !reasons.isEmpty else { continue }
+            output("\nOlder versions may fail after \(step.identifier.printable):")
+            reasons.forEach { output("  - \($0.printable)") }
+        }
         let difference = lineDifference(from: preview.schemaBefore, to: preview.schemaAfter)
         if !difference.isEmpty {
             output("\nThe schema would change by:")

@@ -19,7 +19,12 @@ extension MigrationKitError: ToolSuggesting {
             Restore its file: never delete an applied migration. It may be on another branch. \
             'status' lists all.\(Self.encodingHint(identifiers)) \(Self.wayOut(identifiers))
             """
-        case .databaseIsNewer(let identifiers):
+        case .databaseIsNewer(let identifiers, let steps) where steps.contains { $0.older != nil }:
+            """
+            \(Self.waysOut(of: steps, downgrade: "'\(Program.name) downgrade' takes them back"))
+            If the files were renamed or deleted, restore them. \(Self.wayOut(identifiers))
+            """
+        case .databaseIsNewer(let identifiers, _):
             """
             If a newer program has applied them, use its release, or a later one. If the files were \
             renamed or deleted, restore them. \(Self.wayOut(identifiers))

@@ -58,11 +58,15 @@ struct PlanCommand: StoreCommand, DatabaseCommand {
             transaction: allOrNothing ? .allOrNothing : .perStep
         )
         try store.folder?.checkForDrafts(in: steps.map(\.identifier))
+        let oldest = try store.runner.oldestWorking(in: store.writer)
         if json {
             try context.printJSON(
                 fields: [
                     "database": store.path, "isNew": store.isNew ? true : nil,
                     "otherTools": others,
+                    "oldestWorking": oldest.map { step -> JSONFields in
+                        ["identifier": step.identifier, "appVersion": step.appVersion]
+                    },
                     "transaction": allOrNothing ? "allOrNothing" : "perStep",
                     "migrations": steps.map {
                         JSONFields($0, ["sql": store.scripts[$0.identifier]?.up])

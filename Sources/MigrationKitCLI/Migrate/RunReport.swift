@@ -14,11 +14,13 @@ extension CommandContext {
     /// - Parameters:
     ///   - recorded: What was recorded before the run without running, if requested.
     ///   - notes: Notes about that, and about the steps.
+    ///   - backups: The copies that have what was lost when steps were taken back earlier.
     func report(
         _ deed: Deed,
         on store: OpenStore,
         recorded: [String]? = nil,
         notes: [String]? = nil,
+        backups: [BackupOfDowngrade] = [],
         options: MigrationOptions,
         json: Bool,
         _ run: (MigrationOptions) throws -> MigrationReport
@@ -29,6 +31,7 @@ extension CommandContext {
                 report,
                 fields: [
                     "database": store.path, "recorded": recorded, "notes": notes,
+                    "backups": backups.isEmpty ? nil : backups,
                     "created": deed == .applied ? store.wasCreated : nil,
                     "applied": deed == .applied ? report.steps : nil,
                     "rolledBack": deed == .rolledBack ? report.steps : nil,
@@ -37,6 +40,15 @@ extension CommandContext {
         }
         tell(deed, report.steps)
         output(report.closing(in: store.runner))
+        let applied = Set(report.steps.map(\.identifier))
+        let copies = Dictionary(grouping: backups.filter { applied.contains($0.identifier) }) {
+            $0.backup
+        }
+        for (copy, steps) in copies.sorted(by: { $0.key < $1.key }) {
+            let which = steps.map(\.identifier.printable).joined(separator: ", ")
+            let verb = steps.count == 1 ? "was" : "were"
+            note("what was lost when \(which) \(verb) taken back is in \(copy.printable)")
+        }
     }
 
     /// Rolls migrations back and applies them again, and reports both.
@@ -113,7 +125,13 @@ extension MigrationReport {
             + [violations.map { "  as before: \($0.printable) ('verify' lists them)" }].compactMap {
                 $0
             }
-        return (["\(verdict)\(state); \(rest)."] + notes).joined(separator: "\n")
+        let strangers =
+            newer.isEmpty
+            ? []
+            : [
+                "  newer: \(newer.map(\.printable).joined(separator: ", ")), with which this version works"
+            ]
+        return (["\(verdict)\(state); \(rest)."] + strangers + notes).joined(separator: "\n")
     }
 }
 

@@ -90,6 +90,9 @@ private struct StatusReport {
     let pending: PendingMigrations
     let drift: SchemaDrift
     private let otherTools: [OtherTool]?
+    /// Whether 'migrate' accepts the unknown migrations.
+    private let worksWithNewer: Bool
+    private let oldestWorking: NewerMigration?
     /// The missing applied migrations for which a pending one has the same text.
     private let renamed: [(old: String, new: String)]
 
@@ -107,6 +110,10 @@ private struct StatusReport {
             $0.compare($1, options: .numeric) == .orderedAscending
         }
         path = store.path
+        let newer = try store.runner.newerMigrations(in: store.writer)
+        worksWithNewer =
+            !newer.isEmpty && overview.pending.isEmpty && newer.allSatisfy { $0.older == .work }
+        oldestWorking = try store.runner.oldestWorking(in: store.writer)
         let pending = PendingMigrations(overview, of: store, isAdopted: otherTools == nil)
         self.pending = pending
         self.drift = drift
@@ -177,7 +184,16 @@ private struct StatusReport {
             "\($0) missing: 'migrate' refuses until \($0 == 1 ? "it is" : "they are") restored."
         }
         count({ $0.state == "unknown" && $0.mark == nil }) {
-            "\($0) unknown: applied by a newer program, or renamed or deleted: 'migrate' refuses."
+            worksWithNewer
+                ? "\($0) unknown: applied by a newer version; this one works with the result."
+                : "\($0) unknown: applied by a newer program, or renamed or deleted: 'migrate' refuses."
+        }
+        if let oldestWorking, let older = oldestWorking.older {
+            let version = oldestWorking.appVersion.map { " (version \($0))" } ?? ""
+            lines.append(
+                "Versions without \(oldestWorking.identifier)\(version) may fail:".printable
+            )
+            lines += older.reasons.map { "  - \($0.printable)" }
         }
         for (old, new) in renamed {
             lines.append(
@@ -211,11 +227,15 @@ extension StatusReport: Encodable {
                 "appliedAt": row.record?.appliedAt?.iso8601, "seconds": row.record?.seconds,
                 "changed": row.mark == "changed", "missing": row.mark == "missing",
                 "draft": pending.drafts.contains(row.identifier),
-                "late": pending.late.contains(row.identifier),
+                "late": pending.late.contains(row.identifier), "older": row.record?.older,
+                "appVersion": row.record?.appVersion,
             ]
         }
         let fields: JSONFields = [
             "database": path, "migrations": migrations, "pending": pending.identifiers,
+            "oldestWorking": oldestWorking.map { step -> JSONFields in
+                ["identifier": step.identifier, "appVersion": step.appVersion]
+            },
             "otherTools": otherTools,
         ]
         try encoder.encode(JSONFields(drift, fields))

@@ -66,6 +66,13 @@ extension CommandContext {
         }
     }
 
+    /// The program's version, for the journal.
+    ///
+    /// - Throws: ``SettingsFileError``.
+    var appVersion: String? {
+        get throws { try settings()?.value(.appVersion, as: String.self) }
+    }
+
     /// Whether a name in double quotes that names nothing is a string. A program with its own steps
     /// says that in its own `Configuration`.
     ///

@@ -1,4 +1,5 @@
 import Foundation
+import MigrationKit
 import MigrationKitCommon
 
 /// Something that was done to the migrations of a database.
@@ -39,6 +40,19 @@ public struct MigrationHistoryEntry: Equatable, Sendable {
 
     /// The step's checksum at that time; `nil` if it has none.
     public let checksum: String?
+
+    /// What the step means for versions of the program that don't know it; `nil` if nothing was
+    /// applied, or that isn't known.
+    public let older: OlderVersions?
+
+    /// The SQL that takes the step back; `nil` if nothing was applied, or there is none.
+    public let rollbackSQL: String?
+
+    /// The version of the program that did it, as it calls itself; `nil` if it didn't say.
+    public let appVersion: String?
+
+    /// The backup that has what a downgrade has deleted; `nil` if there is none.
+    public let backup: String?
 }
 
 extension MigrationHistoryEntry: Encodable {
@@ -46,7 +60,8 @@ extension MigrationHistoryEntry: Encodable {
     public func encode(to encoder: any Encoder) throws {
         try encoder.encode([
             "identifier": identifier, "event": event.rawValue, "time": time.iso8601,
-            "seconds": seconds, "checksum": checksum,
+            "seconds": seconds, "checksum": checksum, "older": older,
+            "appVersion": appVersion, "backup": backup,
         ])
     }
 }

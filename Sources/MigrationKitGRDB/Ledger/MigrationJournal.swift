@@ -8,31 +8,44 @@ import MigrationKitCommon
 /// Rows are only added, each in the transaction of the change that it records. The table may be
 /// missing: plain GRDB and earlier releases work without it.
 ///
+/// Its columns are its version. A release may add some, and names those that it writes: the next row
+/// that a program adds to a table from an earlier release brings the missing ones, and an earlier
+/// release leaves later ones empty. A kind of entry that a program doesn't know is no entry for it.
+///
 /// The name begins with `grdb_`, since GRDB treats every other table as the user's: its
 /// `eraseDatabaseOnSchemaChange` would take it for a change of the schema.
 package enum MigrationJournal {
     package static let table = "grdb_migrationkit_journal"
 
-    /// Adds a row, and creates the table if it is missing.
+    /// Adds a row, and creates the table, or columns of it, if they are missing.
     ///
-    /// - Parameter seconds: How long it took, if something ran.
+    /// - Parameters:
+    ///   - seconds: How long it took, if something ran.
+    ///   - older: What the step means for versions that don't know it, if that was judged.
+    ///   - appVersion: The version of the program.
+    ///   - backup: The backup that has what a rollback has deleted.
     static func add(
         _ event: MigrationHistoryEntry.Event,
         _ step: MigrationStep<Database>,
         seconds: Double? = nil,
+        older: OlderVersions? = nil,
+        appVersion: String? = nil,
+        backup: String? = nil,
         _ db: Database
     ) throws {
+        let isApplied = event == .applied || event == .recorded
         let values: StatementArguments = [
             step.identifier, event.rawValue,
             event == .rolledBack ? nil : step.checksum,
             seconds.map(\.inMicroseconds),
+            isApplied ? (step.older ?? older)?.text : nil,
+            isApplied ? step.rollbackSQL : nil,
+            appVersion, backup,
         ]
         try db.reading(table) {
             do {
                 try insert(values, db)
-            } catch let error as DatabaseError
-                where error.message == "no such table: main.\(table)"
-            {
+            } catch let error as DatabaseError where error.resultCode == .SQLITE_ERROR {
                 try create(db)
                 try insert(values, db)
             }
@@ -45,7 +58,9 @@ package enum MigrationJournal {
         after identifier: String,
         _ db: Database
     ) throws {
-        try db.reading(table) { try insert([identifier, schema, fingerprint, nil], db) }
+        try db.reading(table) {
+            try insert([identifier, schema, fingerprint, nil, nil, nil, nil, nil], db)
+        }
     }
 
     /// The last record of the whole schema.
@@ -74,19 +89,31 @@ package enum MigrationJournal {
                     event TEXT NOT NULL,
                     checksum TEXT,
                     time TEXT NOT NULL,
-                    seconds REAL
+                    seconds REAL,
+                    older TEXT,
+                    rollback TEXT,
+                    app_version TEXT,
+                    backup TEXT
                 )
                 """
         )
+        let columns = try String.fetchSet(db, sql: "SELECT name FROM pragma_table_info('\(table)')")
+        for column in laterColumns where !columns.contains(column) {
+            try db.execute(sql: "ALTER TABLE main.\(table) ADD COLUMN \(column) TEXT")
+        }
     }
 
-    /// - Parameter values: The identifier, event, checksum and seconds.
+    /// The columns that tables of the first release don't have.
+    private static let laterColumns = ["older", "rollback", "app_version", "backup"]
+
+    /// - Parameter values: The identifier, event, checksum, seconds, and the later columns.
     private static func insert(_ values: StatementArguments, _ db: Database) throws {
         // The time has the format in which GRDB stores dates, in UTC.
         try db.cachedStatement(
             sql: """
-                INSERT INTO main.\(table) (identifier, event, checksum, time, seconds)
-                VALUES (?, ?, ?, strftime('%Y-%m-%d %H:%M:%f', 'now'), ?)
+                INSERT INTO main.\(table) (
+                    identifier, event, checksum, seconds, older, rollback, app_version, backup, time
+                ) VALUES (?, ?, ?, ?, ?, ?, ?, ?, strftime('%Y-%m-%d %H:%M:%f', 'now'))
                 """
         ).execute(arguments: values)
         // A trigger can prevent the row.
@@ -96,6 +123,10 @@ package enum MigrationJournal {
     /// All entries, oldest first.
     static func read(_ db: Database) throws -> [MigrationHistoryEntry] {
         guard try db.hasTable(table) else { return [] }
+        let columns = try String.fetchSet(db, sql: "SELECT name FROM pragma_table_info('\(table)')")
+        let later = laterColumns.map { name in
+            columns.contains(name) ? "CASE typeof(\(name)) WHEN 'text' THEN \(name) END" : "NULL"
+        }
         // Other programs may have written to it. Rows that aren't entries, or are from a later
         // release, are left out. The time is in days. <https://www.sqlite.org/lang_datefunc.html>
         return try db.reading(table) {
@@ -104,7 +135,8 @@ package enum MigrationJournal {
                 sql: """
                     SELECT identifier, event, julianday(time),
                         CASE WHEN seconds >= 0 AND seconds < 1e9 THEN seconds + 0.0 END,
-                        CASE typeof(checksum) WHEN 'text' THEN checksum END
+                        CASE typeof(checksum) WHEN 'text' THEN checksum END,
+                        \(later.joined(separator: ", "))
                     FROM main.\(table)
                     WHERE typeof(identifier) = 'text' AND event IN (\(events))
                     ORDER BY id
@@ -120,7 +152,11 @@ package enum MigrationJournal {
                         event: row[1],
                         time: Date(timeIntervalSince1970: milliseconds.rounded() / 1000),
                         seconds: row[3],
-                        checksum: row[4]
+                        checksum: row[4],
+                        older: (row[5] as String?).map(OlderVersions.init(text:)),
+                        rollbackSQL: row[6],
+                        appVersion: row[7],
+                        backup: row[8]
                     )
                 )
             }
@@ -142,7 +178,10 @@ package enum MigrationJournal {
                 records[entry.identifier] = MigrationRecord(
                     appliedAt: renamed?.appliedAt ?? entry.time,
                     seconds: renamed?.seconds ?? entry.seconds,
-                    checksum: entry.checksum
+                    checksum: entry.checksum,
+                    older: entry.older ?? renamed?.older,
+                    rollbackSQL: entry.rollbackSQL ?? renamed?.rollbackSQL,
+                    appVersion: entry.appVersion ?? renamed?.appVersion
                 )
             case .renamed:
                 renamed = records.removeValue(forKey: entry.identifier)
@@ -151,7 +190,10 @@ package enum MigrationJournal {
                 records[entry.identifier] = MigrationRecord(
                     appliedAt: record?.appliedAt,
                     seconds: record?.seconds,
-                    checksum: entry.checksum
+                    checksum: entry.checksum,
+                    older: record?.older,
+                    rollbackSQL: record?.rollbackSQL,
+                    appVersion: record?.appVersion
                 )
             case .rolledBack, .forgotten:
                 records[entry.identifier] = nil

@@ -79,14 +79,43 @@ package enum MigrationLedger {
 
 extension MigrationRegistry<Database> {
     /// Throws if a newer program has migrated the database, or if applied steps are missing.
-    func checkKnows(_ applied: Set<String>) throws {
-        let unknown = unknown(among: applied)
-        guard unknown.newer.isEmpty else {
-            throw MigrationKitError.databaseIsNewer(unknown: unknown.newer)
+    func checkKnows(_ applied: Set<String>, _ db: Database) throws {
+        let newer = try newer(among: applied, db)
+        guard newer.isEmpty else { throw MigrationKitError.databaseIsNewer(newer) }
+        try checkHasAll(applied)
+    }
+
+    /// Throws if a newer program has migrated the database in a way with which this one can't work, or
+    /// if applied steps are missing. Where both have steps that the other doesn't know, nobody can say
+    /// in which order they belong.
+    func checkWorks(with applied: Set<String>, _ db: Database) throws {
+        let newer = try newer(among: applied, db)
+        let works = newer.allSatisfy { $0.older == .work }
+        guard works, newer.isEmpty || pending(given: applied).isEmpty else {
+            throw MigrationKitError.databaseIsNewer(newer)
         }
-        guard unknown.missing.isEmpty else {
-            throw MigrationKitError.appliedMigrationsMissing(unknown.missing)
+        try checkHasAll(applied)
+    }
+
+    func checkHasAll(_ applied: Set<String>) throws {
+        let missing = unknown(among: applied).missing
+        guard missing.isEmpty else {
+            throw MigrationKitError.appliedMigrationsMissing(missing)
         }
+    }
+
+    /// The applied steps that belong to a newer program, as the journal describes them: in the order
+    /// in which they were applied, those that it doesn't know first.
+    package func newer(among applied: Set<String>, _ db: Database) throws -> [NewerMigration] {
+        let newer = unknown(among: applied).newer
+        guard !newer.isEmpty else { return [] }
+        let records = try MigrationJournal.records(db)
+        return newer.map { NewerMigration($0, records[$0]) }
+            .enumerated().sorted {
+                let times = [$0, $1].map { $0.element.appliedAt ?? .distantPast }
+                return (times[0], $0.offset) < (times[1], $1.offset)
+            }
+            .map(\.element)
     }
 
     /// The applied steps that the registry doesn't have, sorted.
@@ -162,6 +191,25 @@ extension MigrationRegistry<Database> {
     /// The identifiers of the pending steps, in the order of the registry.
     package func pending(given applied: Set<String>) -> [String] {
         identifiers.filter { !applied.has($0) }
+    }
+}
+
+extension NewerMigration {
+    init(_ identifier: String, _ record: MigrationRecord?) {
+        self.init(
+            identifier: identifier,
+            appliedAt: record?.appliedAt,
+            appVersion: record?.appVersion,
+            older: record?.older,
+            canBeTakenBack: record?.rollbackSQL != nil
+        )
+    }
+}
+
+extension MigrationKitError {
+    /// - Parameter steps: What the journal says of the steps, oldest first.
+    fileprivate static func databaseIsNewer(_ steps: [NewerMigration]) -> Self {
+        .databaseIsNewer(unknown: steps.map(\.identifier).sorted(), steps: steps)
     }
 }
 

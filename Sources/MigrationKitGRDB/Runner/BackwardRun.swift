@@ -13,15 +13,20 @@ struct BackwardRun {
     /// Chooses the steps to roll back, newest first, from the ledger.
     let choose: (_ applied: Set<String>) throws -> [MigrationStep<Database>]
 
+    /// What takes back steps that only the database's journal knows.
+    let downgrade: Downgrade?
+
     init(
         _ runner: GRDBMigrationRunner,
         on writer: any DatabaseWriter,
         options: MigrationOptions,
+        downgrade: Downgrade? = nil,
         choose: @escaping (_ applied: Set<String>) throws -> [MigrationStep<Database>]
     ) {
         self.runner = runner
         self.writer = writer
         self.options = options
+        self.downgrade = downgrade
         self.choose = choose
         monitor = RunMonitor(direction: .back, options: options)
     }
@@ -81,8 +86,8 @@ struct BackwardRun {
         // ask GRDB for it.
         db.clearSchemaCache()
         let applied = try monitor.watching(db) { try MigrationLedger.read(db) }
-        try runner.registry.checkKnows(applied)
-        let chosen = try choose(applied)
+        if downgrade == nil { try runner.registry.checkKnows(applied, db) }
+        let chosen = try downgrade?.steps(applied, runner, db) ?? choose(applied)
         if !chosen.isEmpty { try monitor.noteViolations(db) }
         // The steps that are undone may have been edited: redo exists for that.
         try runner.registry.checkUnchanged(applied.subtracting(chosen.map(\.identifier)), db)
@@ -91,7 +96,7 @@ struct BackwardRun {
             if let merged = runner.registry.merged(behind: step, among: applied) {
                 throw MigrationKitError.rollbackNotDefined(merged)
             }
-            guard let rollback = step.rollback else {
+            guard let rollback = step.undo else {
                 throw MigrationKitError.rollbackNotDefined(step.identifier)
             }
             return (step, rollback)
@@ -137,7 +142,7 @@ struct BackwardRun {
                     try undo(step, in: db, rollback)
                     if isLast { try verify(db) }
                 }
-                try MigrationJournal.add(.rolledBack, step, seconds: seconds, db)
+                try runner.note(.rolledBack, step, seconds: seconds, db)
                 try schema?.add(applied: MigrationLedger.read(db), db)
                 monitor.beginCommit()
                 return .commit
@@ -161,7 +166,7 @@ struct BackwardRun {
         }
         try db.inTransaction(.immediate) {
             try MigrationLedger.remove([step.identifier], db)
-            try MigrationJournal.add(.rolledBack, step, seconds: seconds, db)
+            try runner.note(.rolledBack, step, seconds: seconds, db)
             try schema?.add(applied: MigrationLedger.read(db), db)
             monitor.beginCommit()
             return .commit
@@ -170,11 +175,16 @@ struct BackwardRun {
 
     // MARK: - All or Nothing
 
-    private func rollBackAllOrNothing(_ db: Database) throws {
+    /// - Parameter ending: Whether the transaction is committed.
+    func rollBackAllOrNothing(
+        _ db: Database,
+        ending: Database.TransactionCompletion = .commit
+    ) throws {
         do {
             let wantsForeignKeysOff = try StepTransaction.checkAllOrNothing(plan(db).map(\.step))
             try StepTransaction.withForeignKeysOff(db, if: wantsForeignKeysOff) {
                 try db.inTransaction(.immediate) {
+                    try downgrade?.begin(db)
                     // Plan again, now under the lock.
                     let schema = try runner.beginSchemaRecord(db)
                     let plan = try plan(db)
@@ -187,14 +197,21 @@ struct BackwardRun {
                         ) {
                             try undo(step, in: db, rollback)
                         }
-                        try MigrationJournal.add(.rolledBack, step, seconds: seconds, db)
+                        try runner.note(
+                            .rolledBack,
+                            step,
+                            seconds: seconds,
+                            backup: downgrade?.backup,
+                            db
+                        )
                         monitor.finishStep()
                     }
                     try schema?.add(applied: MigrationLedger.read(db), db)
                     try monitor.watching(db) { try verify(db) }
+                    try downgrade?.check(db)
                     try monitor.operation.checkCancellation()
-                    monitor.beginCommit()
-                    return .commit
+                    if ending == .commit { monitor.beginCommit() }
+                    return ending
                 }
             }
         } catch {
@@ -223,7 +240,7 @@ struct BackwardRun {
 
     private func checkIsLatest(_ step: MigrationStep<Database>, _ db: Database) throws {
         let applied = try MigrationLedger.read(db)
-        try runner.registry.checkKnows(applied)
+        try runner.registry.checkKnows(applied, db)
         guard let latest = runner.registry.applied(among: applied).last?.identifier,
             latest == step.identifier
         else {

@@ -55,14 +55,8 @@ struct ForwardRun {
             }
         }
 
-        // Everything up to `end` is applied now, by this process or another, unless there was a
-        // limit.
-        let pending =
-            limit == .max
-            ? Array(runner.migrationIdentifiers[end...])
-            : runner.registry.pending(
-                given: try writer.writeWithoutTransaction(MigrationLedger.read)
-            )
+        let applied = try writer.writeWithoutTransaction(MigrationLedger.read)
+        let pending = runner.registry.pending(given: applied)
         let steps = monitor.steps
         if steps.isEmpty, bootstrapped || options.verifiesUnchanged {
             try monitor.verifying {
@@ -90,6 +84,7 @@ struct ForwardRun {
                 && runner.findsNoMissingParent(in: writer),
             unchecked: monitor.unchecked,
             violations: violations,
+            newer: runner.registry.unknown(among: applied).newer,
             verificationSeconds: monitor.verificationSeconds
         )
         if !steps.isEmpty {
@@ -117,7 +112,8 @@ struct ForwardRun {
                 applied: applied,
                 registry: runner.registry,
                 through: end,
-                limit: limit - monitor.steps.count
+                limit: limit - monitor.steps.count,
+                db
             )
             try runner.registry.checkUnchanged(applied, db)
             // GRDB creates its ledger before the first step, and so before the journal is written.
@@ -225,13 +221,14 @@ struct ForwardRun {
                 monitor.finishStep()
                 guard try ledger.isThere(db) else { throw LedgerChanged() }
                 let transaction = try StepTransaction(on: db, settings)
+                var older: OlderVersions?
                 let seconds = try monitor.step(step.identifier, in: db) {
-                    try apply(step, in: transaction, merged: merged)
+                    older = try apply(step, in: transaction, merged: merged, &ledger.schema)
                     if step.identifier == lastOfRun {
                         try monitor.verifying { try verify(db, plan) }
                     }
                 }
-                try MigrationJournal.add(.applied, step, seconds: seconds, db)
+                try runner.note(.applied, step, seconds: seconds, older: older, db)
                 LedgerWitness.watch(db, removed: merged.count)
                 ledger.identifiers.subtract(merged)
                 ledger.identifiers.insert(step.identifier)
@@ -250,15 +247,23 @@ struct ForwardRun {
         monitor.finishStep()
     }
 
+    /// - Parameter known: The schema as the step before has left it.
+    /// - Returns: What the step means for versions that don't know it.
     private func apply(
         _ step: MigrationStep<Database>,
         in transaction: StepTransaction,
-        merged: Set<String>
-    ) throws {
+        merged: Set<String>,
+        _ known: inout KnownSchema?
+    ) throws -> OlderVersions {
         runner.log?("🧱 Applying \(step.identifier) from \(step.sourceFile)")
-        try transaction.run(step, allowing: monitor.violations) {
-            try step.applyMerging($0, merged)
+        let judgement = try StepEffect.judging(&known, transaction.db) {
+            try transaction.run(step, allowing: monitor.violations) {
+                try step.applyMerging($0, merged)
+            }
         }
+        let older = step.older ?? judgement
+        monitor.note(older)
+        return older
     }
 
     /// Runs a step that can't run in a transaction, and records it after it has succeeded.
@@ -285,7 +290,7 @@ struct ForwardRun {
                     throw LedgerChanged()
                 }
                 try MigrationLedger.insert(step.identifier, db)
-                try MigrationJournal.add(.applied, step, seconds: seconds, db)
+                try runner.note(.applied, step, seconds: seconds, db)
                 try record(db)
                 monitor.beginCommit()
                 return .commit
@@ -340,14 +345,16 @@ struct ForwardRun {
         var applied = try MigrationLedger.read(db)
         monitor.expect(plan.pending.count)
         let transaction = try StepTransaction(on: db)
+        var known: KnownSchema?
         for step in plan.pending {
             let merged = step.mergedIdentifiers.intersection(applied)
+            var older: OlderVersions?
             let seconds = try monitor.step(step.identifier, in: db) {
-                try apply(step, in: transaction, merged: merged)
+                older = try apply(step, in: transaction, merged: merged, &known)
             }
             try MigrationLedger.remove(merged, db)
             try MigrationLedger.insert(step.identifier, db)
-            try MigrationJournal.add(.applied, step, seconds: seconds, db)
+            try runner.note(.applied, step, seconds: seconds, older: older, db)
             applied.subtract(merged)
             applied.insert(step.identifier)
             monitor.finishStep()
@@ -392,6 +399,9 @@ private struct LedgerChanged: Error {}
 ///   other, on the database's thread.
 private final class ExpectedLedger: @unchecked Sendable {
     var identifiers: Set<String>
+
+    /// The schema as the step before has left it; `nil` before the first one.
+    var schema: KnownSchema?
 
     /// The database's data version. If it is unchanged, no other connection has written, and the
     /// ledger needn't be read.

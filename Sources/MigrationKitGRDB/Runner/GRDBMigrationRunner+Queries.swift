@@ -134,8 +134,8 @@ extension GRDBMigrationRunner {
         try !hasPendingMigrations(in: db)
     }
 
-    /// Whether the ledger has steps that the runner doesn't have, because a newer program applied
-    /// them.
+    /// Whether a newer program has applied steps that this runner doesn't have, and with which it may
+    /// fail: see ``OlderVersions``.
     ///
     /// - Parameter reader: The database.
     /// - Throws: A `DatabaseError` if the database can't be read.
@@ -143,14 +143,61 @@ extension GRDBMigrationRunner {
         try reader.read { try hasBeenSuperseded(in: $0) }
     }
 
-    /// Whether the ledger has steps that the runner doesn't have, because a newer program applied
-    /// them.
+    /// Whether a newer program has applied steps that this runner doesn't have, and with which it may
+    /// fail: see ``OlderVersions``.
     ///
     /// - Parameter db: A connection to the database.
     /// - Throws: A `DatabaseError` if the database can't be read.
     public func hasBeenSuperseded(in db: Database) throws -> Bool {
-        let unknown = registry.unknown(among: try MigrationLedger.read(db))
-        return !unknown.newer.isEmpty || !unknown.missing.isEmpty
+        let applied = try MigrationLedger.read(db)
+        return try !registry.unknown(among: applied).missing.isEmpty
+            || registry.newer(among: applied, db).contains { $0.older != .work }
+    }
+
+    /// The applied steps that the runner doesn't have, because a newer program applied them, oldest
+    /// first.
+    ///
+    /// - Parameter reader: The database.
+    /// - Returns: What the database's journal says of them.
+    /// - Throws: A `DatabaseError` if the database can't be read.
+    public func newerMigrations(in reader: any DatabaseReader) throws -> [NewerMigration] {
+        try reader.read { try newerMigrations(in: $0) }
+    }
+
+    /// The applied steps that the runner doesn't have, because a newer program applied them, oldest
+    /// first.
+    ///
+    /// - Parameter db: A connection to the database.
+    /// - Returns: What the database's journal says of them.
+    /// - Throws: A `DatabaseError` if the database can't be read.
+    public func newerMigrations(in db: Database) throws -> [NewerMigration] {
+        try registry.newer(among: MigrationLedger.read(db), db)
+    }
+
+    /// The latest applied step with which versions of the program may fail that don't know it: the
+    /// oldest version that works with the database is the one that brought it.
+    ///
+    /// - Parameter reader: The database.
+    /// - Returns: `nil` if no step is recorded to be one.
+    /// - Throws: A `DatabaseError` if the database can't be read.
+    public func oldestWorking(in reader: any DatabaseReader) throws -> NewerMigration? {
+        try reader.read { try oldestWorking(in: $0) }
+    }
+
+    /// The latest applied step with which versions of the program may fail that don't know it: the
+    /// oldest version that works with the database is the one that brought it.
+    ///
+    /// - Parameter db: A connection to the database.
+    /// - Returns: `nil` if no step is recorded to be one.
+    /// - Throws: A `DatabaseError` if the database can't be read.
+    public func oldestWorking(in db: Database) throws -> NewerMigration? {
+        let applied = try MigrationLedger.read(db)
+        let records = try MigrationJournal.records(db)
+        let newer = try registry.newer(among: applied, db)
+        let known = registry.applied(among: applied).map { step in
+            NewerMigration(step.identifier, records[step.identifier])
+        }
+        return (known + newer).last { $0.older?.reasons.isEmpty == false }
     }
 
     /// The state of every migration.

@@ -78,7 +78,7 @@ extension GRDBMigrationRunner {
                         identifiers.contains($0.identifier) && changed.contains($0.identifier)
                     }
                     for step in steps {
-                        try MigrationJournal.add(.repaired, step, db)
+                        try note(.repaired, step, db)
                     }
                     return steps.map(\.identifier)
                 }
@@ -105,6 +105,6 @@ extension GRDBMigrationRunner {
             sourceFile: "",
             apply: { _ in }
         )
-        try MigrationJournal.add(event, step, db)
+        try note(event, step, db)
     }
 }

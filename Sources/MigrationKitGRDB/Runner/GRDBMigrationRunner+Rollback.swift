@@ -162,7 +162,7 @@ extension GRDBMigrationRunner {
         guard let step = registry.steps.first(where: { $0.identifier == identifier }) else {
             throw MigrationKitError.unknownMigrationIdentifier(identifier)
         }
-        guard step.rollback != nil else {
+        guard step.canRollBack else {
             throw MigrationKitError.rollbackNotDefined(identifier)
         }
         return try BackwardRun(self, on: writer, options: options) { applied in

@@ -37,6 +37,9 @@ public struct GRDBMigrationRunner: Sendable {
 
     let log: (@Sendable (String) -> Void)?
 
+    /// The program's version, as the journal keeps it.
+    let appVersion: String?
+
     /// Creates a runner.
     ///
     /// - Parameters:
@@ -46,6 +49,8 @@ public struct GRDBMigrationRunner: Sendable {
     ///     one.
     ///   - integration: The hooks of the app.
     ///   - requiredIndexes: The indexes that a fully migrated database must have.
+    ///   - appVersion: The version of the program, such as `2.4.1`. It is kept with what is done to the
+    ///     database, for older programs to name.
     ///   - log: Receives a line of text for every step.
     /// - Throws: `MigrationKitError.duplicateIdentifiers(_:)` or
     ///   `MigrationKitError.identifiersOutOfOrder(expected:actual:)`.
@@ -55,6 +60,7 @@ public struct GRDBMigrationRunner: Sendable {
         allowsOutOfOrder: Bool = false,
         integration: Integration = .init(),
         requiredIndexes: [RequiredIndexSpec] = [],
+        appVersion: String? = nil,
         log: (@Sendable (String) -> Void)? = nil
     ) throws {
         self.registry = try MigrationRegistry(
@@ -64,6 +70,7 @@ public struct GRDBMigrationRunner: Sendable {
         )
         self.integration = integration
         self.requiredIndexes = requiredIndexes
+        self.appVersion = appVersion
         self.log = log
     }
 
@@ -97,6 +104,7 @@ public struct GRDBMigrationRunner: Sendable {
         self.integration = integration ?? other.integration
         requiredIndexes = other.requiredIndexes
         furtherIndexes = other.furtherIndexes
+        appVersion = other.appVersion
         log = other.log
     }
 
@@ -239,7 +247,7 @@ extension GRDBMigrationRunner {
             try DurableCommits.during(on: writer) {
                 try writer.write { db in
                     let applied = try MigrationLedger.read(db)
-                    try registry.checkKnows(applied)
+                    try registry.checkKnows(applied, db)
                     // If only replaced steps are applied, the last of those.
                     let latest = registry.applied(among: applied).last?.identifier ?? applied.max()
                     if let latest {
@@ -267,9 +275,29 @@ extension GRDBMigrationRunner {
         try MigrationLedger.create(db)
         for step in steps {
             try MigrationLedger.insert(step.identifier, db)
-            try MigrationJournal.add(.recorded, step, db)
+            try note(.recorded, step, db)
         }
         return steps.map(\.identifier)
+    }
+
+    /// Adds a row to the journal.
+    func note(
+        _ event: MigrationHistoryEntry.Event,
+        _ step: Step,
+        seconds: Double? = nil,
+        older: OlderVersions? = nil,
+        backup: String? = nil,
+        _ db: Database
+    ) throws {
+        try MigrationJournal.add(
+            event,
+            step,
+            seconds: seconds,
+            older: older,
+            appVersion: appVersion,
+            backup: backup,
+            db
+        )
     }
 
     func forwardRun(

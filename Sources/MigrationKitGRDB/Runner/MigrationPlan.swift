@@ -27,14 +27,16 @@ struct MigrationPlan {
     ///   - registry: The steps.
     ///   - end: How many of the registry's steps to apply, counted from its start.
     ///   - limit: How many of the pending steps to apply at most.
+    ///   - db: The database, whose journal says what unknown steps mean.
     /// - Throws: ``MigrationKitError`` if the ledger doesn't allow it.
     init(
         applied: Set<String>,
         registry: MigrationRegistry<Database>,
         through end: Int,
-        limit: Int
+        limit: Int,
+        _ db: Database
     ) throws {
-        try registry.checkKnows(applied)
+        try registry.checkWorks(with: applied, db)
         let latestIndex = registry.steps.lastIndex { applied.has($0.identifier) }
         if let latestIndex, latestIndex >= end {
             throw MigrationKitError.targetBehindDatabase(

@@ -26,6 +26,7 @@ final class RunMonitor: Sendable {
         let changesBefore: Int
         var changes = 0
         var seconds = 0.0
+        var older: OlderVersions?
     }
 
     let operation: LongOperation<MigrationEvent>
@@ -134,6 +135,11 @@ final class RunMonitor: Sendable {
         state.withLock { $0.unchecked = unchecked }
     }
 
+    /// Notes what the running step means for versions that don't know it.
+    func note(_ older: OlderVersions) {
+        state.withLock { $0.running?.older = older }
+    }
+
     /// How long the verification has taken up to now, in seconds.
     var verificationSeconds: Double { state.withLock { $0.verification } }
 
@@ -151,7 +157,8 @@ final class RunMonitor: Sendable {
             let step = MigrationReport.Step(
                 identifier: running.identifier,
                 seconds: running.seconds,
-                rowsChanged: running.changes
+                rowsChanged: running.changes,
+                older: running.older
             )
             state.finished.append(step)
             state.running = nil

@@ -98,6 +98,17 @@ extension SchemaObject {
         return objects.filter { !shadows.contains($0.table) }
     }
 
+    /// The objects with a statement that aren't of SQLite or GRDB.
+    fileprivate static let ownRows = """
+        FROM main.sqlite_schema
+        WHERE sql IS NOT NULL AND tbl_name NOT LIKE 'sqlite\\_%' ESCAPE '\\'
+            AND tbl_name NOT LIKE 'grdb\\_%' ESCAPE '\\'
+        """
+
+    fileprivate static func row(_ row: Int64, of db: Database) throws -> SchemaObject? {
+        try read(db, "main.sqlite_schema", "AND rowid = ?", [row]).first
+    }
+
     /// A table, by the name with which it was created.
     package static func table(_ name: String, in db: Database) throws -> SchemaObject? {
         try read(db, "main.sqlite_schema", "AND type = 'table' AND name = ?", [name]).first
@@ -122,6 +133,51 @@ extension SchemaObject {
         var objects: [SchemaObject] = []
         while let row = try rows.next() { objects.append(SchemaObject(row)) }
         return objects
+    }
+}
+
+// MARK: - What Has Changed
+
+/// A database's schema, of which only what has changed is read again.
+struct KnownSchema {
+    private var rows: [Int64: (text: String, object: SchemaObject)] = [:]
+    /// SQLite's own count of changes. <https://www.sqlite.org/pragma.html#pragma_schema_version>
+    private var version: Int32?
+
+    var objects: [SchemaObject] { rows.values.map(\.object) }
+
+    /// Reads what has changed since the last time.
+    ///
+    /// - Returns: Each object that has changed: as it was, or `nil` if it is new, and as it is, or
+    ///   `nil` if it is gone.
+    mutating func readAnew(
+        _ db: Database
+    ) throws -> [(old: SchemaObject?, new: SchemaObject?)] {
+        let statement = try db.cachedStatement(sql: "PRAGMA main.schema_version")
+        let version = try Int32.fetchOne(statement)
+        guard version != self.version else { return [] }
+        self.version = version
+        var changes: [(old: SchemaObject?, new: SchemaObject?)] = []
+        var gone = Set(rows.keys)
+        for (row, text) in try Self.texts(db) {
+            gone.remove(row)
+            let old = rows[row]
+            guard old?.text != text else { continue }
+            let new = try SchemaObject.row(row, of: db)
+            rows[row] = new.map { (text, $0) }
+            changes.append((old?.object, new))
+        }
+        for row in gone { changes.append((rows.removeValue(forKey: row)?.object, nil)) }
+        return changes
+    }
+
+    private static func texts(_ db: Database) throws -> [(row: Int64, text: String)] {
+        let statement = try db.cachedStatement(
+            sql: "SELECT rowid, CAST(sql AS TEXT) \(SchemaObject.ownRows)"
+        )
+        return try Row.fetchCursor(statement).map { ($0[0], $0[1]) }.reduce(into: []) {
+            $0.append($1)
+        }
     }
 }
 

@@ -143,6 +143,10 @@ public struct MigrationFolder: Sendable {
             sourceFile: file.path,
             usesTransaction: scripts.usesTransaction,
             checksum: up.checksum,
+            older: scripts.older,
+            // It is run in a transaction, if it is.
+            rollbackSQL: scripts.usesTransaction && rollback != nil
+                ? scripts.down?.text ?? "" : nil,
             apply: { db in
                 if let draft { throw MigrationFolderError.emptyUpPart(at: draft) }
                 try up.run(in: db)
@@ -248,6 +252,9 @@ struct MigrationScripts: Sendable {
     /// Whether both run in a transaction.
     let usesTransaction: Bool
 
+    /// What the author says that the step means for versions that don't know it.
+    let older: OlderVersions?
+
     /// Notes about statements that are allowed.
     let notes: [MigrationNote]
 
@@ -265,6 +272,7 @@ struct MigrationScripts: Sendable {
         self.isDraft = emptyUp != nil && format.implementation.isTemplate(file)
         self.down = parts.down.flatMap(Self.script)
         self.usesTransaction = parts.usesTransaction
+        self.older = try OlderComment.read(in: parts.up.outline)
         let noStatement =
             isDraft ? nil : emptyUp.map { MigrationNote(noStatementIn: identifier, at: $0) }
         let pragmas = [parts.up, parts.down].compactMap { $0 }.flatMap { part in

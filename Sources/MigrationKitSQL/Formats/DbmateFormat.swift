@@ -39,6 +39,7 @@ struct DbmateFormat: FolderFormat {
                 )
             )
         }
+        if words.first == OlderComment.marker[...] { return .comment }
         // Most comments need no further check.
         guard words.first?.lowercased().hasPrefix("migrate") == true else { return .comment }
         // "migrate:" followed directly by something, or "up" or "down" after misplaced spaces.

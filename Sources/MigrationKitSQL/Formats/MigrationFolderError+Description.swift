@@ -63,6 +63,8 @@ extension MigrationFolderError: LocalizedError {
             "\(place): '\(marker)' is not allowed here: the whole file is one part"
         case .unsupportedOption(let option, let place):
             "\(place): the option '\(option)' is not supported"
+        case .unreadableOlder(let place):
+            "\(place): this is no single '-- migrate:older works' or '-- migrate:older breaks' with a reason"
         case .unbalancedStatement(let place):
             "\(place): StatementBegin and StatementEnd don't match"
         case .environmentSubstitution(let place):
@@ -93,7 +95,8 @@ extension MigrationFolderError: LocalizedError {
             .misspeltMarker(_, let place), .duplicateMarker(_, let place),
             .otherMarker(_, let place), .downBeforeUp(let place),
             .statementBeforeMarker(let place), .markerInWholeFile(_, let place),
-            .unsupportedOption(_, let place), .unbalancedStatement(let place),
+            .unsupportedOption(_, let place), .unreadableOlder(let place),
+            .unbalancedStatement(let place),
             .environmentSubstitution(let place), .misplacedNoTransaction(let place),
             .unknownMetadata(let place):
             place
@@ -180,6 +183,11 @@ extension MigrationFolderError: LocalizedError {
             "Remove the marker, or put both parts in one file that is named like 0001_name.sql."
         case .unsupportedOption:
             "Remove it: 'transaction:false' is the only one that changes anything."
+        case .unreadableOlder:
+            """
+            Say once in the file whether versions of the program without this migration work with its \
+            result, and if they don't, why. Without the comment, it is judged when it is applied.
+            """
         case .unbalancedStatement:
             "Put StatementBegin above a statement and StatementEnd below it, or remove both: they "
                 + "aren't needed."

@@ -171,7 +171,7 @@ extension GRDBMigrationRunner {
     ///   `prepareDatabase`, fail on the new database; a `DatabaseError` if the database can't be
     ///   read.
     public func hasSchemaChanges(in reader: any DatabaseReader) throws -> Bool {
-        try hasBeenSuperseded(in: reader) || differs { try compare(reader, DriftOptions()) }
+        try hasUnknownMigrations(in: reader) || differs { try compare(reader, DriftOptions()) }
     }
 
     /// Whether the applied steps, run again, would produce another schema than the database has, or
@@ -180,13 +180,28 @@ extension GRDBMigrationRunner {
     /// - Parameter db: A connection to the database. It may be inside a transaction.
     /// - Throws: As for a database reader.
     public func hasSchemaChanges(in db: Database) throws -> Bool {
-        try hasBeenSuperseded(in: db)
-            || differs {
-                let options = DriftOptions()
-                return try replaying(presentSchema(db), options, db.configuration) { replayed in
-                    try difference(between: db, and: replayed, options)
-                }
-            }
+        try hasUnknownMigrations(in: db)
+            || differs { try drift(in: db, DriftOptions()) }
+    }
+
+    /// Compares the schema inside a transaction.
+    ///
+    /// - Throws: ``GRDBMigrationReplayError``; a `DatabaseError`.
+    func drift(in db: Database, _ options: DriftOptions) throws -> SchemaDrift {
+        let configuration = options.configuration ?? db.configuration
+        let drift = try replaying(presentSchema(db), options, configuration) { replayed in
+            try difference(between: db, and: replayed, options)
+        }
+        return drift ?? .same
+    }
+
+    private func hasUnknownMigrations(in reader: any DatabaseReader) throws -> Bool {
+        try reader.read(hasUnknownMigrations)
+    }
+
+    private func hasUnknownMigrations(in db: Database) throws -> Bool {
+        let unknown = registry.unknown(among: try appliedMigrationIdentifiers(in: db))
+        return !unknown.newer.isEmpty || !unknown.missing.isEmpty
     }
 
     private func differs(_ compare: () throws -> SchemaDrift?) throws -> Bool {

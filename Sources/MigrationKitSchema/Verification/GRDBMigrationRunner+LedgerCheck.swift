@@ -65,11 +65,12 @@ extension GRDBMigrationRunner {
         _ outcome: inout VerificationOutcome,
         _ db: Database
     ) throws {
-        let unknown = registry.unknown(among: applied)
+        let missing = registry.unknown(among: applied).missing
+        let newer = try registry.newer(among: applied, db).filter { $0.older != .work }
         let changed = try registry.changed(among: applied, db)
         let faults =
-            unknown.newer.map { ($0, "is applied, but unknown here") }
-            + unknown.missing.map { ($0, "is applied, but missing from the migrations") }
+            newer.map { ($0.identifier, "is applied, but unknown here") }
+            + missing.map { ($0, "is applied, but missing from the migrations") }
             + changed.map { ($0, "was changed after it was applied") }
             + registry.late(among: applied).map {
                 ($0, "is pending, although a later one is applied")

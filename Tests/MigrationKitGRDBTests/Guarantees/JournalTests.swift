@@ -215,7 +215,8 @@ import Testing
         #expect(try holed.missingMigrationIdentifiers(in: writer) == ["0002_b"])
         #expect(try holed.hasBeenSuperseded(in: writer))
         let older = try GRDBMigrationRunner(steps: [steps[0], steps[1]])
-        #expect(throws: MigrationKitError.databaseIsNewer(unknown: ["0003_c"])) {
+        let newer = try older.newerMigrations(in: writer)
+        #expect(throws: MigrationKitError.databaseIsNewer(unknown: ["0003_c"], steps: newer)) {
             try older.migrate(in: writer)
         }
         #expect(try older.missingMigrationIdentifiers(in: writer).isEmpty)

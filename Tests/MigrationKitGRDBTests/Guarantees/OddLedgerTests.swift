@@ -101,7 +101,8 @@ import Testing
                 Issue.record(error)
             }
         })
-        #expect(throws: MigrationKitError.databaseIsNewer(unknown: ["0009"])) {
+        let newer = [NewerMigration(identifier: "0009")]
+        #expect(throws: MigrationKitError.databaseIsNewer(unknown: ["0009"], steps: newer)) {
             try GRDBMigrationRunner(steps: steps).migrate(in: writer, options: options)
         }
         #expect(try writer.tables() == ["t1"])
@@ -137,7 +138,8 @@ import Testing
             try runner.baseline(in: writer, upTo: "0003_tag_index")
         }
         let older = try GRDBMigrationRunner(steps: [itemSteps()[0]])
-        #expect(throws: MigrationKitError.databaseIsNewer(unknown: ["0002_tags"])) {
+        let newer = try older.newerMigrations(in: writer)
+        #expect(throws: MigrationKitError.databaseIsNewer(unknown: ["0002_tags"], steps: newer)) {
             try older.baseline(in: writer, upTo: "0001_items")
         }
         #expect(try Everything(of: writer) == before)

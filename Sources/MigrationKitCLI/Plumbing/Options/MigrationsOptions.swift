@@ -61,7 +61,11 @@ struct MigrationsOptions: ParsableArguments {
             : MigrationFolder(path: path, names: names)
         // The folder has already sorted the steps by number.
         return LoadedMigrations(
-            runner: try GRDBMigrationRunner(steps: folder.steps, enforceLexicographicOrder: false),
+            runner: try GRDBMigrationRunner(
+                steps: folder.steps,
+                enforceLexicographicOrder: false,
+                appVersion: context.appVersion
+            ),
             folder: folder
         )
     }

@@ -25,6 +25,7 @@ enum SettingsKey: String, CaseIterable, Sendable {
     case ignoreTable = "ignore-table"
     case allowOutOfOrder = "allow-out-of-order"
     case doubleQuotedStrings = "double-quoted-strings"
+    case appVersion = "app-version"
     case nameFrom = "name-from"
     case lint
 
@@ -60,7 +61,7 @@ enum SettingsKey: String, CaseIterable, Sendable {
     /// Whether it is about a folder of SQL files, which a program with its own steps doesn't have.
     var isOfFolder: Bool {
         switch self {
-        case .migrations, .namePattern, .doubleQuotedStrings: true
+        case .migrations, .namePattern, .doubleQuotedStrings, .appVersion: true
         default: false
         }
     }
@@ -264,6 +265,11 @@ extension SettingsKey {
                 kind: .flag,
                 meaning: "Whether a name in double quotes that names nothing is a string",
                 standard: .flag(false)
+            )
+        case .appVersion:
+            Setting(
+                kind: .text,
+                meaning: "The program's version, which the database's journal keeps"
             )
         case .nameFrom:
             Setting(

@@ -1,0 +1,177 @@
+import Foundation
+import GRDB
+import MigrationKit
+import MigrationKitGRDB
+import MigrationKitSchema
+import TestSupport
+import Testing
+
+/// A program takes back steps that it has never heard of, by the SQL in the database.
+@Suite struct DowngradeTests {
+    let store: EncryptedStore
+    let writer: DatabaseQueue
+    let old: GRDBMigrationRunner
+
+    init() throws {
+        store = try EncryptedStore()
+        writer = try store.open()
+        old = try GRDBMigrationRunner(steps: [Self.first])
+    }
+
+    private static let first = step(
+        "0001",
+        """
+        CREATE TABLE note (id INTEGER PRIMARY KEY, title TEXT NOT NULL, body TEXT);
+        INSERT INTO note (title, body) VALUES ('a', 'x'), ('b', NULL);
+        """
+    )
+
+    private static func step(_ identifier: String, _ sql: String, down: String? = nil)
+        -> MigrationStep<Database>
+    {
+        MigrationStep(
+            identifier: identifier,
+            checksum: sql,
+            rollbackSQL: down,
+            apply: { try $0.execute(sql: sql) }
+        )
+    }
+
+    private static let second = step(
+        "0002",
+        "ALTER TABLE note RENAME COLUMN body TO text; ALTER TABLE note ADD COLUMN done",
+        down: "ALTER TABLE note DROP COLUMN done; ALTER TABLE note RENAME COLUMN text TO body;"
+    )
+    private static let third = step(
+        "0003",
+        "CREATE TABLE tag (name); INSERT INTO tag VALUES (1), (2); UPDATE note SET done = 1",
+        down: "DROP TABLE tag"
+    )
+
+    private func migrate(_ steps: MigrationStep<Database>...) throws {
+        try GRDBMigrationRunner(steps: [Self.first] + steps, appVersion: "2.0").migrate(in: writer)
+    }
+
+    private func backups() throws -> [String] {
+        let folder = URL(fileURLWithPath: store.path).deletingLastPathComponent()
+        return try FileManager.default.contentsOfDirectory(atPath: folder.path)
+            .filter { $0.contains("before-downgrade") }
+    }
+
+    @Test func stepsAreTakenBackByAProgramThatDoesNotKnowThem() throws {
+        try old.migrate(in: writer)
+        let before = try Contents(of: writer)
+        try migrate(Self.second, Self.third)
+        let newer = try Everything(of: writer)
+        let refusal = #expect(throws: MigrationKitError.self) { try old.migrate(in: writer) }
+        #expect(refusal?.code.name == "databaseCanBeDowngraded")
+
+        let plan = try old.plannedDowngrade(in: writer)
+        #expect(plan.steps == ["0003", "0002"])
+        #expect(
+            plan.losses.map(\.description) == [
+                "column note.done, with a value in 2 rows", "table tag, with 2 rows",
+            ]
+        )
+        #expect(try Everything(of: writer) == newer)
+        #expect(try backups().isEmpty)
+
+        let (report, backup) = try old.downgrade(in: writer)
+        #expect(report.steps.map(\.identifier) == ["0003", "0002"] && report.verified)
+        #expect(try Contents(of: writer) == before)
+        let path = try #require(backup)
+        #expect(try backups() == [URL(fileURLWithPath: path).lastPathComponent])
+        let copy = try DatabaseQueue(path: path, configuration: writer.configuration)
+        #expect(try Everything(of: copy).rows["tag"] == newer.rows["tag"])
+        #expect(
+            try GRDBMigrationRunner.history(in: writer).suffix(2).map(\.backup) == [path, path]
+        )
+        #expect(try old.migrate(in: writer).newer.isEmpty)
+
+        try migrate(Self.second, Self.third)
+        #expect(try Everything(of: writer).rows["tag"] == newer.rows["tag"])
+    }
+
+    @Test func targetMayBeAStepThatTheProgramDoesNotKnow() throws {
+        try migrate(Self.second, Self.third)
+        let (report, _) = try old.downgrade(in: writer, to: "0002")
+        #expect(report.steps.map(\.identifier) == ["0003"])
+        #expect(try old.appliedMigrationIdentifiers(in: writer) == ["0001", "0002"])
+        #expect(throws: MigrationKitError.rollbackTargetNotApplied("0009")) {
+            try old.downgrade(in: writer, to: "0009")
+        }
+    }
+
+    @Test func nothingToTakeBackMakesNoCopy() throws {
+        try old.migrate(in: writer)
+        let (report, backup) = try old.downgrade(in: writer)
+        #expect(report.steps.isEmpty && backup == nil)
+        #expect(try old.plannedDowngrade(in: writer).steps.isEmpty)
+        #expect(try backups().isEmpty)
+    }
+
+    private func expectRefusal(
+        of steps: MigrationStep<Database>...,
+        makingCopies copies: Int,
+        _ isExpected: (MigrationKitError) -> Bool
+    ) throws {
+        try GRDBMigrationRunner(steps: [Self.first] + steps, appVersion: "2.0").migrate(in: writer)
+        let before = try Everything(of: writer)
+        let refusal = #expect(throws: MigrationKitError.self) { try old.downgrade(in: writer) }
+        #expect(refusal.map(isExpected) == true, "\(String(describing: refusal))")
+        #expect(try Everything(of: writer) == before)
+        #expect(try backups().count == copies)
+    }
+
+    @Test func stepWithoutSQLIsNamedWithItsVersion() throws {
+        try expectRefusal(of: Self.second, Self.step("0003", "DROP TABLE note"), makingCopies: 0) {
+            guard case .cannotDowngrade(let steps) = $0 else { return false }
+            return steps.map(\.identifier) == ["0003"] && steps[0].appVersion == "2.0"
+                && $0.recoverySuggestion?.contains("version 2.0 or a later one") == true
+        }
+    }
+
+    @Test func rollbackThatLeavesAnotherSchemaIsUndone() throws {
+        let step = Self.step(
+            "0002",
+            "CREATE TABLE tag (name); DROP TABLE note",
+            down: "DROP TABLE tag"
+        )
+        try expectRefusal(of: step, makingCopies: 1) {
+            $0 == .downgradeDiffers(["table note is missing"])
+        }
+    }
+
+    @Test(
+        arguments: [
+            ("ATTACH ':memory:' AS x", RefusedStatement.attachment),
+            ("DROP TABLE tag; COMMIT", .transactionControl),
+            ("PRAGMA rekey = 'x'", .encryptionPragma),
+            ("explain pragma main . key = 'x'", .encryptionPragma),
+        ]
+    )
+    func rollbackHasTheGuardsOfAFile(_ sql: String, _ refused: RefusedStatement) throws {
+        let step = Self.step("0002", "DROP TABLE note; CREATE TABLE tag (name)", down: sql)
+        try expectRefusal(of: step, makingCopies: 1) { $0 == .refusedRollback("0002", refused) }
+    }
+
+    @Test func copyIsNeverPutOverAnotherFile() throws {
+        try migrate(Self.second)
+        let before = try Everything(of: writer)
+        #expect(throws: MigrationBackupError.self) {
+            try old.downgrade(in: writer, backup: store.path)
+        }
+        #expect(try Everything(of: writer) == before)
+    }
+
+    @Test func rollbackRunsTheSQLWhereThereIsNoClosure() throws {
+        let runner = try GRDBMigrationRunner(steps: [Self.first, Self.second])
+        #expect(runner.rollbackCapableMigrationIdentifiers == ["0002"])
+        try runner.migrate(in: writer)
+        try runner.rollbackLastMigration(in: writer)
+        #expect(
+            try writer.read { try $0.columns(in: "note").map(\.name) }
+                == ["id", "title", "body"]
+        )
+    }
+}

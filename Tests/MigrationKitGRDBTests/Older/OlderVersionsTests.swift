@@ -1,0 +1,314 @@
+import GRDB
+import MigrationKit
+import MigrationKitGRDB
+import TestSupport
+import Testing
+
+/// What a step means for versions of a program that don't know it: judged when it is applied, kept in
+/// the database, and found there by such a version.
+@Suite struct OlderVersionsTests {
+    let store: EncryptedStore
+    let writer: DatabaseQueue
+
+    init() throws {
+        store = try EncryptedStore()
+        writer = try store.open()
+    }
+
+    private static let first = step(
+        "0001",
+        """
+        CREATE TABLE note (id INTEGER PRIMARY KEY, title TEXT NOT NULL, body TEXT);
+        CREATE TABLE tag (id INTEGER PRIMARY KEY, note REFERENCES note ON DELETE CASCADE, name);
+        CREATE INDEX note_title ON note (title);
+        CREATE VIEW titles AS SELECT title FROM note;
+        CREATE TRIGGER note_gone AFTER DELETE ON note BEGIN SELECT 1; END;
+        CREATE VIRTUAL TABLE words USING fts5(body);
+        INSERT INTO note (title) VALUES ('a'), ('b');
+        """
+    )
+
+    private static func step(
+        _ identifier: String,
+        _ sql: String,
+        older: OlderVersions? = nil,
+        down: String? = nil
+    ) -> MigrationStep<Database> {
+        MigrationStep(
+            identifier: identifier,
+            checksum: sql,
+            older: older,
+            rollbackSQL: down,
+            apply: { try $0.execute(sql: sql) }
+        )
+    }
+
+    private func runner(_ steps: MigrationStep<Database>...) throws -> GRDBMigrationRunner {
+        try GRDBMigrationRunner(steps: [Self.first] + steps)
+    }
+
+    private static let rebuild = """
+        DROP VIEW titles;
+        CREATE TABLE n (id INTEGER PRIMARY KEY, title TEXT NOT NULL, body TEXT);
+        INSERT INTO n SELECT * FROM note; DROP TABLE note; ALTER TABLE n RENAME TO note;
+        CREATE INDEX note_title ON note (title);
+        CREATE TRIGGER note_gone AFTER DELETE ON note BEGIN SELECT 1; END;
+        CREATE VIEW titles AS SELECT title FROM note;
+        """
+
+    private static let judgements: [(sql: String, reasons: [String])] = [
+        ("CREATE TABLE other (id INTEGER PRIMARY KEY, a UNIQUE, CHECK (a > 0))", []),
+        ("CREATE TABLE other (note REFERENCES note (id) ON DELETE CASCADE)", []),
+        ("CREATE TABLE other (note REFERENCES note (id) ON DELETE SET NULL)", []),
+        ("ALTER TABLE note ADD COLUMN done", []),
+        ("ALTER TABLE note ADD done INTEGER NOT NULL DEFAULT 0; UPDATE note SET done = 1", []),
+        ("ALTER TABLE note ADD COLUMN a CHECK (a > 0)", []),
+        ("ALTER TABLE note ADD COLUMN a; CREATE UNIQUE INDEX i ON note (title, a)", []),
+        ("ALTER TABLE note ADD COLUMN low AS (lower(title))", []),
+        ("CREATE INDEX i ON note (body); CREATE INDEX j ON note (lower(body))", []),
+        ("CREATE VIEW v AS SELECT 1; INSERT INTO note (title) VALUES ('c')", []),
+        ("CREATE TRIGGER t AFTER INSERT ON note BEGIN INSERT INTO tag (name) VALUES (1); END", []),
+        ("DROP INDEX note_title; CREATE INDEX \"note_title\" ON note(title)", []),
+        ("INSERT INTO words VALUES ('x')", []),
+        ("CREATE TABLE x (a); UPDATE x SET a = 1; DELETE FROM x; DROP TABLE x", []),
+        ("SELECT 1", []),
+
+        ("DROP TABLE tag", ["table 'tag' is gone"]),
+        ("DROP TABLE words", ["table 'words' is gone"]),
+        ("ALTER TABLE tag RENAME TO label", ["table 'tag' is gone"]),
+        ("DROP INDEX note_title", ["index 'note_title' is gone"]),
+        ("DROP VIEW titles", ["view 'titles' is gone"]),
+        ("DROP TRIGGER note_gone", ["trigger 'note_gone' is gone"]),
+        (
+            "DROP VIEW titles; CREATE VIEW titles AS SELECT body FROM note",
+            ["view 'titles' has another definition"]
+        ),
+        (
+            "ALTER TABLE note RENAME COLUMN body TO text",
+            ["column 'body' of table 'note' is gone"]
+        ),
+        ("ALTER TABLE note DROP COLUMN body", ["column 'body' of table 'note' is gone"]),
+        (
+            "ALTER TABLE note DROP COLUMN body; ALTER TABLE note ADD COLUMN body TEXT",
+            ["column 'body' of table 'note' was created again, without its values"]
+        ),
+        (
+            "DROP TABLE tag; CREATE TABLE tag "
+                + "(id INTEGER PRIMARY KEY, note REFERENCES note ON DELETE CASCADE, name)",
+            ["table 'tag' was created again, and its rows may have changed"]
+        ),
+        (rebuild, ["table 'note' was created again, and its rows may have changed"]),
+        (
+            "CREATE UNIQUE INDEX i ON note (title)",
+            ["the new index 'i' may refuse rows of table 'note'"]
+        ),
+        (
+            "CREATE INDEX i ON note (json_extract(body, '$.a'))",
+            ["the new index 'i' may refuse rows of table 'note'"]
+        ),
+        (
+            "ALTER TABLE note ADD COLUMN a CHECK (title <> '')",
+            ["the new column 'a' of table 'note' may refuse rows"]
+        ),
+        (
+            "ALTER TABLE note ADD COLUMN parent REFERENCES note",
+            [
+                "the new column 'parent' of table 'note' may keep rows of table 'note' from being "
+                    + "deleted"
+            ]
+        ),
+        (
+            "CREATE TABLE other (note REFERENCES note (id))",
+            ["the new table 'other' may keep rows of table 'note' from being deleted"]
+        ),
+        (
+            "CREATE TRIGGER t BEFORE INSERT ON note BEGIN SELECT RAISE(ABORT, 'no'); END",
+            ["the new trigger 't' may refuse changes of 'note'"]
+        ),
+        ("UPDATE note SET title = 'x'", ["values of column 'title' of table 'note' were changed"]),
+        ("DELETE FROM tag", ["rows of table 'tag' were deleted"]),
+        (
+            "INSERT INTO note (id, title) VALUES (1, 'x') ON CONFLICT DO UPDATE SET title = 'y'",
+            ["values of column 'title' of table 'note' were changed"]
+        ),
+        (
+            "CREATE TRIGGER t AFTER INSERT ON tag BEGIN DELETE FROM note; END; "
+                + "INSERT INTO tag (name) VALUES (1)",
+            ["rows of table 'note' were deleted"]
+        ),
+    ]
+
+    @Test(arguments: judgements, [MigrationTransaction.perStep, .allOrNothing])
+    func stepIsJudged(
+        _ judged: (sql: String, reasons: [String]),
+        _ transaction: MigrationTransaction
+    ) throws {
+        let report = try runner(Self.step("0002", judged.sql)).migrate(
+            in: writer,
+            options: MigrationOptions(transaction: transaction)
+        )
+        let expected: OlderVersions =
+            judged.reasons.isEmpty ? .work : .fail(reasons: judged.reasons)
+        #expect(report.steps.map(\.older) == [.work, expected])
+        let records = try runner().newerMigrations(in: writer)
+        #expect(records.map(\.older) == [expected])
+        #expect(try runner().hasBeenSuperseded(in: writer) == !judged.reasons.isEmpty)
+    }
+
+    @Test func authorOverrulesTheJudgement() throws {
+        let breaks = OlderVersions.fail(reasons: ["the app counts the notes"])
+        let report = try runner(
+            Self.step("0002", "DELETE FROM tag", older: .work),
+            Self.step("0003", "CREATE TABLE x (a)", older: breaks)
+        ).migrate(in: writer)
+        #expect(report.steps.map(\.older) == [.work, .work, breaks])
+        #expect(try runner().newerMigrations(in: writer).map(\.older) == [.work, breaks])
+    }
+
+    @Test func stepOutsideOfATransactionIsNotJudged() throws {
+        let step = MigrationStep<Database>(
+            identifier: "0002",
+            usesTransaction: false,
+            apply: { try $0.execute(sql: "VACUUM") }
+        )
+        try runner(step).migrate(in: writer)
+        #expect(try runner().newerMigrations(in: writer).map(\.older) == [nil])
+        #expect(throws: MigrationKitError.self) { try runner().migrate(in: writer) }
+    }
+
+    @Test func olderProgramWorksWithANewerStoreAsLongAsItMay() throws {
+        let second = Self.step("0002", "CREATE TABLE x (a)")
+        let third = Self.step("0003", "DROP TABLE tag")
+        try runner(second).migrate(in: writer)
+        let older = try runner()
+        let before = try Everything(of: writer)
+        let report = try older.migrate(in: writer)
+        #expect(report.newer == ["0002"] && report.steps.isEmpty && report.pending.isEmpty)
+        #expect(try Everything(of: writer) == before)
+        #expect(try !older.hasBeenSuperseded(in: writer))
+        #expect(try older.oldestWorking(in: writer) == nil)
+
+        // With a step of its own to apply, it is another branch.
+        let branch = try runner(Self.step("0001_b", "CREATE TABLE y (a)"))
+        #expect(throws: MigrationKitError.self) { try branch.migrate(in: writer) }
+
+        try GRDBMigrationRunner(steps: [Self.first, second, third], appVersion: "2.0")
+            .migrate(in: writer)
+        #expect(try older.hasBeenSuperseded(in: writer))
+        #expect(try older.oldestWorking(in: writer)?.identifier == "0003")
+        let refusal = #expect(throws: MigrationKitError.self) { try older.migrate(in: writer) }
+        guard case .databaseIsNewer(["0002", "0003"], let steps) = refusal else {
+            Issue.record("\(String(describing: refusal))")
+            return
+        }
+        #expect(steps.map(\.appVersion) == [nil, "2.0"])
+        #expect(refusal?.code.name == "databaseIsNewer")
+        #expect(refusal?.recoverySuggestion?.contains("Use version 2.0 or a later one") == true)
+    }
+
+    @Test func journalOfTheFirstReleaseGetsTheColumns() throws {
+        try writer.write { db in
+            try db.execute(
+                sql: """
+                    CREATE TABLE grdb_migrations (identifier TEXT NOT NULL PRIMARY KEY);
+                    CREATE TABLE grdb_migrationkit_journal (
+                        id INTEGER PRIMARY KEY, identifier TEXT NOT NULL, event TEXT NOT NULL,
+                        checksum TEXT, time TEXT NOT NULL, seconds REAL
+                    );
+                    INSERT INTO grdb_migrations VALUES ('0000');
+                    INSERT INTO grdb_migrationkit_journal VALUES
+                        (1, '0000', 'applied', NULL, '2024-01-01 00:00:00', 0.5);
+                    """
+            )
+        }
+        let zero = Self.step("0000", "SELECT 1")
+        let old = try GRDBMigrationRunner(steps: [zero])
+        #expect(try old.migrationRecords(in: writer)["0000"]?.seconds == 0.5)
+        #expect(try old.migrationRecords(in: writer)["0000"]?.older == nil)
+        try GRDBMigrationRunner(steps: [zero, Self.first], appVersion: "1").migrate(in: writer)
+        let records = try old.newerMigrations(in: writer)
+        #expect(records.map(\.identifier) == ["0001"] && records[0].appVersion == "1")
+        // A row of the first release, which doesn't name the columns.
+        try writer.write { db in
+            try db.execute(
+                sql: """
+                    INSERT INTO grdb_migrationkit_journal (identifier, event, time)
+                    VALUES ('0001', 'repaired', '2024-01-01 00:00:00')
+                    """
+            )
+        }
+        #expect(try old.newerMigrations(in: writer).map(\.appVersion) == ["1"])
+    }
+
+    // MARK: - Random
+
+    /// What an older version runs works on the new schema with the same result, if the step is judged
+    /// so. The engine decides, on two databases: one with the step, one without.
+    @Test(arguments: 0..<300)
+    func statementsOfTheOlderVersionGiveTheSame(_ seed: Int) throws {
+        var random = SeededGenerator(seed: SeededGenerator.seed &+ UInt64(seed))
+        func pick(_ texts: [String]) -> String { texts.randomElement(using: &random) ?? "" }
+        let columns = [
+            "TEXT", "NOT NULL DEFAULT 1", "UNIQUE", "CHECK (body IS NULL)", "REFERENCES note",
+            "REFERENCES note ON DELETE SET NULL", "AS (title)", "AS (json(body))",
+        ]
+        let keys = ["title", "body", "lower(title)", "json(body)", "abs(body)"]
+        let actions = ["", "ON DELETE CASCADE", "ON DELETE RESTRICT"]
+        let events = ["INSERT", "DELETE", "UPDATE"]
+        let changes = (0..<Int.random(in: 1...3, using: &random)).map { number in
+            pick([
+                "ALTER TABLE note ADD COLUMN c\(number) \(pick(columns))",
+                "ALTER TABLE note RENAME COLUMN body TO b\(number)",
+                "ALTER TABLE tag DROP COLUMN name",
+                "CREATE \(pick(["", "UNIQUE "])) INDEX i\(number) ON note (\(pick(keys)))",
+                "CREATE INDEX i\(number) ON note (title) WHERE \(pick(["body > 1", "json(body)"]))",
+                "CREATE TABLE t\(number) (n REFERENCES note (id) \(pick(actions)))",
+                "CREATE TRIGGER g\(number) AFTER \(pick(events)) ON note "
+                    + "BEGIN SELECT \(pick(["1", "RAISE(ABORT, 'x')"])); END",
+                "DROP TABLE tag", "DROP VIEW titles", "UPDATE note SET title = 'z' WHERE id = 1",
+                "DELETE FROM tag WHERE id = 1", "CREATE VIEW v\(number) AS SELECT * FROM note",
+            ])
+        }
+        // Rows of the newer version refer to those that were there.
+        let sql = changes.joined(separator: "; ")
+        let queues = try (0..<2).map { _ in
+            let queue = try DatabaseQueue()
+            try runner().migrate(in: queue)
+            try queue.write {
+                try $0.execute(sql: "INSERT INTO tag (note, name) VALUES (1, 'x'), (2, 'y')")
+            }
+            return queue
+        }
+        let judgement: OlderVersions?
+        do {
+            judgement = try runner(Self.step("0002", sql)).migrate(in: queues[1]).steps.last?.older
+        } catch is DatabaseError {
+            return
+        }
+        guard judgement == .work else { return }
+        try queues[1].write { db in
+            for number in 0..<3 where try db.tableExists("t\(number)") {
+                try db.execute(sql: "INSERT INTO t\(number) VALUES (1), (2)")
+            }
+        }
+        let statements = [
+            "INSERT INTO note (id, title, body) VALUES (7, 'q', '{')",
+            "INSERT INTO note (title) VALUES ('a'), ('a')",
+            "INSERT INTO tag (note, name) VALUES (7, 1)",
+            "SELECT id, title, body FROM note ORDER BY id",
+            "SELECT note, name FROM tag ORDER BY id",
+            "SELECT title FROM titles ORDER BY 1", "UPDATE note SET body = title, title = 'x'",
+            "DELETE FROM note WHERE id < 3", "UPDATE tag SET name = 2", "DELETE FROM tag",
+            "SELECT id, title, body FROM note ORDER BY id", "DELETE FROM note",
+            "SELECT count(*) FROM note",
+        ]
+        for statement in statements {
+            let results = try queues.map { queue in
+                try queue.write { db in
+                    try Row.fetchAll(db, sql: statement).map { Array($0.databaseValues) }
+                }
+            }
+            #expect(results[0] == results[1], "seed \(seed): \(sql): \(statement)")
+        }
+    }
+}
