@@ -66,7 +66,7 @@ public struct MigrationCheck: Sendable {
     // MARK: - The Checks
 
     /// Runs every check that needs only the steps: ``freshInstall()``, ``everyUpgrade()``,
-    /// ``secondRun()`` and ``everyRollback()``.
+    /// ``secondRun()``, ``everyOlderVersion()`` and ``everyRollback()``.
     ///
     /// - Returns: What was checked, and which steps have no rollback to check.
     /// - Throws: ``MigrationCheckError`` for the first finding; a `MigrationKitError` if the list
@@ -76,6 +76,7 @@ public struct MigrationCheck: Sendable {
         try freshInstall()
         try everyUpgrade()
         try secondRun()
+        try everyOlderVersion()
         return try everyRollback()
     }
 
@@ -128,6 +129,69 @@ public struct MigrationCheck: Sendable {
         let difference = try DatabaseContents(of: database).difference(from: before)
         guard difference.isEmpty else {
             throw MigrationCheckError.secondRunChanges(difference: difference)
+        }
+    }
+
+    /// Checks that a version works with the database of the next one, if that one's step says so: by its
+    /// author, or because the runner judges so when it applies it.
+    ///
+    /// The statements are those that name all of the older version's columns: each table and view is
+    /// read, and each table gets rows, changes and deletes them.
+    ///
+    /// - Throws: ``MigrationCheckError/olderVersionFails(step:statement:reason:)``; and what
+    ///   ``freshInstall()`` throws.
+    public func everyOlderVersion() throws {
+        let versions = try versions()
+        var database = try versions.empty()
+        var version: String?
+        for identifier in versions.identifiers {
+            let statements = try database.read(OlderStatements.init)
+            database = try versions.copy(of: database)
+            try versions.migrate(database, from: version, upTo: identifier)
+            let records = try versions.runner.migrationRecords(in: database)
+            if records[identifier]?.older == .work {
+                try statements.run(on: versions.copy(of: database), after: identifier)
+            }
+            version = identifier
+        }
+    }
+
+    /// Checks that an older version's own statements work with the databases of all later versions that
+    /// say so.
+    ///
+    /// - Parameters:
+    ///   - identifier: The last step that the older version knows.
+    ///   - run: Runs statements of that version in a transaction, which is undone.
+    /// - Throws: ``MigrationCheckError/olderVersionFails(step:statement:reason:)``;
+    ///   `MigrationKitError.unknownMigrationTarget(_:)`; what `run` throws on the version itself.
+    public func olderVersion(
+        _ identifier: String,
+        works run: (Database) throws -> Void
+    ) throws {
+        let versions = try versions()
+        guard let place = versions.identifiers.firstIndex(of: identifier) else {
+            throw MigrationKitError.unknownMigrationTarget(identifier)
+        }
+        var database = try versions.empty()
+        try versions.migrate(database, from: nil, upTo: identifier)
+        try database.undoing(run)
+        var version = identifier
+        for next in versions.identifiers[(place + 1)...] {
+            database = try versions.copy(of: database)
+            try versions.migrate(database, from: version, upTo: next)
+            guard try versions.runner.migrationRecords(in: database)[next]?.older == .work else {
+                return
+            }
+            do {
+                try database.undoing(run)
+            } catch {
+                throw MigrationCheckError.olderVersionFails(
+                    step: next,
+                    statement: (error as? DatabaseError)?.sql ?? "a statement of '\(identifier)'",
+                    reason: (error as? DatabaseError)?.message ?? "\(error)"
+                )
+            }
+            version = next
         }
     }
 

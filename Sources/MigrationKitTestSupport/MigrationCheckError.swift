@@ -32,6 +32,9 @@ public enum MigrationCheckError: Error, Equatable, Sendable {
 
     /// A step that is applied again after its rollback produces another schema than the first time.
     case reapplicationLeadsElsewhere(step: String, difference: String)
+
+    /// Older versions should work with a step, but a statement of the version before it doesn't.
+    case olderVersionFails(step: String, statement: String, reason: String)
 }
 
 extension MigrationCheckError: LocalizedError {
@@ -56,6 +59,8 @@ extension MigrationCheckError: LocalizedError {
             "the migration '\(step)' can't be applied again after its rollback: \(reason)"
         case .reapplicationLeadsElsewhere(let step, _):
             "the migration '\(step)' produces a different schema after its rollback"
+        case .olderVersionFails(let step, let statement, let reason):
+            "'\(step)' says that older versions work with it, but '\(statement)' fails: \(reason)"
         }
     }
 
@@ -74,7 +79,7 @@ extension MigrationCheckError: LocalizedError {
             .reapplicationLeadsElsewhere(_, let difference):
             difference
         case .freshInstallFailed, .upgradeFailed, .secondRunFailed, .rollbackFailed,
-            .reapplicationFailed:
+            .reapplicationFailed, .olderVersionFails:
             nil
         }
     }
@@ -94,6 +99,8 @@ extension MigrationCheckError: LocalizedError {
             "Make the rollback undo everything that the migration does, in reverse order."
         case .reapplicationFailed, .reapplicationLeadsElsewhere:
             "Make the rollback also remove the rows that the migration inserts."
+        case .olderVersionFails:
+            "Change the migration, or let it say that it breaks older versions, and why."
         }
     }
 

@@ -17,6 +17,45 @@ import Testing
         #expect(report.withoutRollback == ["0004_seed"])
     }
 
+    /// The step's author is wrong about each.
+    @Test(arguments: [
+        ("ALTER TABLE item RENAME COLUMN name TO title", "no such column: item.name"),
+        ("ALTER TABLE item RENAME TO thing", "no such table: item"),
+        (
+            "CREATE TRIGGER t BEFORE INSERT ON item BEGIN SELECT RAISE(ABORT, 'no'); END", "no"
+        ),
+    ])
+    func stepThatOlderVersionsDoNotWorkWithIsFound(_ sql: String, _ reason: String) throws {
+        func step(_ identifier: String, _ sql: String, _ older: OlderVersions? = nil)
+            -> MigrationStep<Database>
+        {
+            MigrationStep(
+                identifier: identifier,
+                older: older,
+                apply: { try $0.execute(sql: sql) }
+            )
+        }
+        let first = step(
+            "0001",
+            "CREATE TABLE item (id INTEGER PRIMARY KEY, name); INSERT INTO item VALUES (1, 'a')"
+        )
+        let run = { (db: Database) in try db.execute(sql: "INSERT INTO item (name) VALUES ('b')") }
+        for older in [nil, OlderVersions.fail(reasons: ["it does"])] {
+            let check = MigrationCheck(steps: [first, step("0002", sql, older)])
+            try check.everyOlderVersion()
+            try check.olderVersion("0001", works: run)
+        }
+        let check = MigrationCheck(steps: [first, step("0002", sql, .work)])
+        for attempt in [check.everyOlderVersion, { try check.olderVersion("0001", works: run) }] {
+            let error = #expect(throws: MigrationCheckError.self) { try attempt() }
+            guard case .olderVersionFails("0002", _, let found) = error else {
+                Issue.record("\(String(describing: error))")
+                continue
+            }
+            #expect(found.contains(reason) || found.contains("has no column named name"))
+        }
+    }
+
     @Test func noStepsPass() throws {
         let report = try MigrationCheck(steps: []).everything()
         #expect(report.steps.isEmpty)
