@@ -79,6 +79,7 @@ struct SchemaDiffCommand: DifferenceCommand {
     }
 
     func run(in context: CommandContext) throws {
+        context.settingsSource.use(migrations.config)
         let sources = (try from.map(SchemaSource.init) ?? .migrations, try SchemaSource(to))
         try checkStandardInput([sources.0, sources.1])
         let ignored = try context.ignoredTables(comparison.ignoredTables)

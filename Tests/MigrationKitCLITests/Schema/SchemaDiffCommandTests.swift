@@ -57,6 +57,13 @@ import Testing
         #expect(refused.status == 77, "\(refused)")
     }
 
+    @Test func theSettingsThatTheOptionNamesAreRead() throws {
+        let text = "migrations = \"\(tool.migrations)\"\n"
+        let settings = try tool.folder.write("other.toml", text.utf8)
+        let same = try tool.run(["schema-diff", "--to", tool.database, "--config", settings] + key)
+        #expect(same.status == 0 && same.stdout == "No difference.\n", "\(same)")
+    }
+
     @Test func writtenMigrationIsAppliedAndTakenBack() throws {
         let wanted = """
             CREATE TABLE notes (
