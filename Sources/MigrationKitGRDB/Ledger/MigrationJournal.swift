@@ -123,25 +123,8 @@ package enum MigrationJournal {
     /// All entries, oldest first.
     static func read(_ db: Database) throws -> [MigrationHistoryEntry] {
         guard try db.hasTable(table) else { return [] }
-        let columns = try String.fetchSet(db, sql: "SELECT name FROM pragma_table_info('\(table)')")
-        let later = laterColumns.map { name in
-            columns.contains(name) ? "CASE typeof(\(name)) WHEN 'text' THEN \(name) END" : "NULL"
-        }
-        // Other programs may have written to it. Rows that aren't entries, or are from a later
-        // release, are left out. The time is in days. <https://www.sqlite.org/lang_datefunc.html>
         return try db.reading(table) {
-            let rows = try Row.fetchCursor(
-                db,
-                sql: """
-                    SELECT identifier, event, julianday(time),
-                        CASE WHEN seconds >= 0 AND seconds < 1e9 THEN seconds + 0.0 END,
-                        CASE typeof(checksum) WHEN 'text' THEN checksum END,
-                        \(later.joined(separator: ", "))
-                    FROM main.\(table)
-                    WHERE typeof(identifier) = 'text' AND event IN (\(events))
-                    ORDER BY id
-                    """
-            )
+            let rows = try Row.fetchCursor(statement(db))
             var entries: [MigrationHistoryEntry] = []
             while let row = try rows.next() {
                 guard let days = row[2] as Double? else { continue }
@@ -161,6 +144,35 @@ package enum MigrationJournal {
                 )
             }
             return entries
+        }
+    }
+
+    /// Other programs may have written to the table. Rows that aren't entries, or are from a later
+    /// release, are left out. The time is in days. <https://www.sqlite.org/lang_datefunc.html>
+    private static func statement(_ db: Database) throws -> Statement {
+        func statement(_ later: (String) -> String) throws -> Statement {
+            try db.cachedStatement(
+                sql: """
+                    SELECT identifier, event, julianday(time),
+                        CASE WHEN seconds >= 0 AND seconds < 1e9 THEN seconds + 0.0 END,
+                        CASE typeof(checksum) WHEN 'text' THEN checksum END,
+                        \(laterColumns.map(later).joined(separator: ", "))
+                    FROM main.\(table)
+                    WHERE typeof(identifier) = 'text' AND event IN (\(events))
+                    ORDER BY id
+                    """
+            )
+        }
+        do {
+            return try statement { "CASE typeof(\($0)) WHEN 'text' THEN \($0) END" }
+        } catch let error as DatabaseError where error.resultCode == .SQLITE_ERROR {
+            let columns = try String.fetchSet(
+                db,
+                sql: "SELECT name FROM pragma_table_info('\(table)')"
+            )
+            return try statement {
+                columns.contains($0) ? "CASE typeof(\($0)) WHEN 'text' THEN \($0) END" : "NULL"
+            }
         }
     }
 

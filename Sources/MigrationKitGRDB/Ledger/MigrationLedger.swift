@@ -88,13 +88,19 @@ extension MigrationRegistry<Database> {
     /// Throws if a newer program has migrated the database in a way with which this one can't work, or
     /// if applied steps are missing. Where both have steps that the other doesn't know, nobody can say
     /// in which order they belong.
-    func checkWorks(with applied: Set<String>, _ db: Database) throws {
+    ///
+    /// - Returns: The applied steps that the registry doesn't have.
+    func checkWorks(with applied: Set<String>, _ db: Database) throws -> [String] {
+        let unknown = unknown(among: applied)
+        // The usual case, without the journal.
+        guard !unknown.newer.isEmpty || !unknown.missing.isEmpty else { return [] }
         let newer = try newer(among: applied, db)
         let works = newer.allSatisfy { $0.older == .work }
         guard works, newer.isEmpty || pending(given: applied).isEmpty else {
             throw MigrationKitError.databaseIsNewer(newer)
         }
         try checkHasAll(applied)
+        return unknown.newer
     }
 
     func checkHasAll(_ applied: Set<String>) throws {

@@ -104,8 +104,10 @@ struct OlderVersionsCheck {
         if column.isUnique && column.hasDefault {
             return "\(which) refuses its default a second time"
         }
-        if column.isGenerated, !column.tokens.isTotal { return "\(which) may refuse rows" }
-        if column.hasCheck, column.isGenerated || !column.allNames.isDisjoint(with: oldColumns) {
+        if !column.expressionsAreTotal
+            || column.hasCheck
+                && (column.isGenerated || !column.allNames.isDisjoint(with: oldColumns))
+        {
             return "\(which) may refuse rows"
         }
         return column.tokens.reference.flatMap {
@@ -138,9 +140,42 @@ struct OlderVersionsCheck {
             let isOfOld =
                 old(table: object.table) != nil
                 || before[.init(kind: .view, name: object.table.foldedName)] != nil
-            guard isOfOld, sql.tokens.contains(where: { $0.isWord("RAISE") }) else { return [] }
-            return ["the new \(object.quoted) may refuse changes of '\(object.table)'"]
+            guard isOfOld, let begin = sql.tokens.firstIndex(where: { $0.isWord("BEGIN") }) else {
+                return []
+            }
+            return reason(forNewTrigger: object, Array(sql.tokens[begin...])).map { [$0] } ?? []
         }
+    }
+
+    /// What a new trigger does when an older version writes.
+    private func reason(
+        forNewTrigger trigger: SchemaObject,
+        _ body: [SQLTokens.Token]
+    ) -> String? {
+        let refusal = "the new \(trigger.quoted) may refuse changes of '\(trigger.table)'"
+        guard body.isTotal else { return refusal }
+        for (place, token) in body.enumerated().dropFirst() {
+            let isUpdate = token.isWord("UPDATE")
+            // The rows of another statement's conflict.
+            if isUpdate, body[place - 1].isWord("DO") { return refusal }
+            let isDelete = token.isWord("FROM") && body[place - 1].isWord("DELETE")
+            guard token.isWord("INTO") || isDelete || isUpdate else { continue }
+            let isOr = isUpdate && place + 1 < body.count && body[place + 1].isWord("OR")
+            let rest = body.dropFirst(place + (isOr ? 3 : 1))
+            guard let name = rest.first?.name else { return refusal }
+            if let old = old(table: name) {
+                let was = try? TableItems(old.sql)
+                let sets = isUpdate ? rest.assignedNames : nil
+                guard let was, let sets, sets.allSatisfy({ was.column($0) == nil }) else {
+                    return "the new \(trigger.quoted) may change rows of \(old.quoted)"
+                }
+            } else if let new = after[.init(kind: .table, name: name)], !isDelete,
+                !new.isVirtualTable, (try? TableItems(new.sql))?.acceptsEverything != true
+            {
+                return refusal
+            }
+        }
+        return nil
     }
 
     private func reason(
@@ -168,6 +203,32 @@ struct OlderVersionsCheck {
             ? nil : "the new \(index.quoted) may refuse rows of \(table.quoted)"
     }
 
+    // MARK: - What Reads a Table
+
+    /// Views and triggers that are as they were, but may mean something else with the new columns of a
+    /// table: they take all of its columns, or a name in them is that of a new one.
+    var reasonsOfReaders: [String] {
+        let grown = before.values.compactMap { old -> (name: String, new: Set<String>)? in
+            guard old.kind == .table, let now = after[old.identity], now.sql != old.sql,
+                let (was, items) = try? (TableItems(old.sql), TableItems(now.sql))
+            else { return nil }
+            let new = Set(items.columns.map(\.name)).subtracting(was.columns.map(\.name))
+            return new.isEmpty ? nil : (old.name.foldedName, new)
+        }
+        guard !grown.isEmpty else { return [] }
+        return before.values.filter { old in
+            guard old.kind == .view || old.kind == .trigger, after[old.identity] != nil else {
+                return false
+            }
+            let sql = SQLTokens(old.sql)
+            let names = sql.allNames
+            return grown.contains { table, new in
+                names.contains(table) && (sql.takesAllColumns || !names.isDisjoint(with: new))
+            }
+        }
+        .map { "\($0.quoted) may mean something else with the new columns" }.sorted()
+    }
+
     // MARK: - Rows
 
     func reasons(updated: [String: Set<String>], deleted: Set<String>) -> [String] {
@@ -182,11 +243,12 @@ struct OlderVersionsCheck {
                 ? "values of column '\(first)' of \(table.quoted) were changed"
                 : "values of \(known.count) columns of \(table.quoted) were changed"
         }
+        let changesIDs = updated["sqlite_sequence"] != nil || deleted.contains("sqlite_sequence")
         let deletes = deleted.sorted().compactMap { name -> String? in
             guard let table = old(table: name), !isShadow(name) else { return nil }
             return "rows of \(table.quoted) were deleted"
         }
-        return updates + deletes
+        return updates + deletes + (changesIDs ? ["the ids of new rows were changed"] : [])
     }
 }
 
@@ -233,6 +295,22 @@ private struct TableItems {
         var isNotNull: Bool { follows("NOT") { $0.isWord("NULL") } }
         var allNames: Set<String> { Set(tokens.dropFirst().filter(\.isName).map(\.name)) }
 
+        /// Whether its default, its `CHECK` and its generated value can be computed from every value.
+        var expressionsAreTotal: Bool {
+            let tokens = Array(tokens)
+            return tokens.indices.allSatisfy { place in
+                let words = ["DEFAULT", "CHECK", "AS"]
+                guard words.contains(where: tokens[place].isWord), place + 1 < tokens.count,
+                    tokens[place + 1].text == "("
+                else { return true }
+                var depth = 0
+                return tokens[(place + 1)...].prefix { token in
+                    depth += token.text == "(" ? 1 : token.text == ")" ? -1 : 0
+                    return depth > 0
+                }.isTotal
+            }
+        }
+
         private func follows(
             _ word: String,
             _ isMeant: (SQLTokens.Token) -> Bool
@@ -242,6 +320,16 @@ private struct TableItems {
     }
 
     struct NoColumns: Error {}
+
+    /// Whether every row can be inserted, whatever its values.
+    var acceptsEverything: Bool {
+        constraints.isEmpty && options.isEmpty
+            && columns.allSatisfy { column in
+                !column.isUnique && !column.isNotNull && !column.hasCheck
+                    && column.tokens.reference == nil && column.expressionsAreTotal
+                    && (!column.isKey || column.tokens.contains { $0.isWord("INTEGER") })
+            }
+    }
 
     let columns: [Column]
     let constraints: Set<String>
@@ -279,13 +367,59 @@ private struct TableItems {
     func column(_ name: String) -> Column? { columns.first { $0.name == name } }
 }
 
-extension Collection<SQLTokens.Token> {
-    /// Whether it calls only functions that accept every value.
-    fileprivate var isTotal: Bool {
-        zip(self, dropFirst()).allSatisfy { token, next in
-            next.text != "(" || token.kind != .word && token.kind != .quotedName
-                || totalFunctions.contains(token.name)
+extension SQLTokens {
+    /// Whether it has `*` for columns, or joins by all names that two tables share.
+    fileprivate var takesAllColumns: Bool {
+        zip(tokens, tokens.dropFirst()).contains { token, next in
+            let words = ["SELECT", "DISTINCT", "ALL"]
+            let isStar =
+                next.text == "*"
+                && (token.text == "." || token.text == "," || words.contains(where: token.isWord))
+            return isStar || token.isWord("NATURAL")
         }
+    }
+}
+
+extension Collection<SQLTokens.Token> {
+    /// Whether it has only functions, operators and collations that every engine has, and that accept
+    /// every value.
+    fileprivate var isTotal: Bool {
+        let tokens = Array(self)
+        return tokens.indices.allSatisfy { place in
+            let token = tokens[place]
+            let next = place + 1 < tokens.count ? tokens[place + 1] : nil
+            // They read malformed JSON. <https://www.sqlite.org/json1.html#jptr>
+            if token.text == "->" || token.text == "->>" { return false }
+            if ["MATCH", "REGEXP", "RAISE"].contains(where: token.isWord) { return false }
+            if token.isWord("COLLATE"), let next {
+                return ["binary", "nocase", "rtrim"].contains(next.name)
+            }
+            guard next?.text == "(", token.kind == .word || token.kind == .quotedName else {
+                return true
+            }
+            let isTable =
+                place > 0 && ["INTO", "REFERENCES"].contains(where: tokens[place - 1].isWord)
+            return isTable || totalFunctions.contains(token.name)
+        }
+    }
+
+    /// The names that an `UPDATE` sets; `nil` if they aren't plain.
+    fileprivate var assignedNames: [String]? {
+        let tokens = Array(self)
+        guard let set = tokens.firstIndex(where: { $0.isWord("SET") }) else { return nil }
+        var (depth, isStart) = (0, true)
+        var names: [String] = []
+        for token in tokens[(set + 1)...] {
+            let isEnd = token.isWord("WHERE") || token.isWord("FROM") || token.kind == .semicolon
+            if depth == 0, isEnd { break }
+            if isStart {
+                guard token.isName else { return nil }
+                names.append(token.name)
+            }
+            isStart = depth == 0 && token.text == ","
+            depth += token.text == "(" ? 1 : token.text == ")" ? -1 : 0
+        }
+        return names
     }
 
     /// The table that a foreign key refers to, and whether the key keeps its rows from being deleted.
@@ -307,9 +441,10 @@ extension Collection<SQLTokens.Token> {
 
 /// Words before a parenthesis that no value makes fail. <https://www.sqlite.org/lang_corefunc.html>
 private let totalFunctions: Set<String> = [
-    "and", "as", "by", "case", "check", "coalesce", "collate", "date", "datetime", "default",
-    "desc",
-    "else", "ifnull", "iif", "in", "instr", "is", "key", "length", "like", "lower", "ltrim", "max",
-    "min", "not", "nullif", "on", "or", "quote", "replace", "round", "rtrim", "strftime", "substr",
-    "substring", "then", "time", "trim", "typeof", "unicode", "upper", "when", "where",
+    "all", "and", "as", "between", "by", "case", "cast", "check", "coalesce", "count", "date",
+    "datetime", "default", "distinct", "else", "except", "exists", "from", "ifnull", "iif", "in",
+    "instr", "intersect", "is", "join", "key", "length", "limit", "lower", "ltrim", "max", "min",
+    "not", "nullif", "on", "or", "quote", "round", "rtrim", "select", "set", "strftime", "substr",
+    "substring", "then", "time", "trim", "typeof", "unicode", "union", "upper", "using", "values",
+    "when", "where",
 ]

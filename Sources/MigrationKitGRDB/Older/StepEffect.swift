@@ -34,12 +34,14 @@ final class StepEffect {
     ) throws -> OlderVersions {
         var schema = known ?? KnownSchema()
         _ = try schema.readAnew(db)
+        if known == nil { try schema.readVersions(db) }
         let effect = StepEffect(schema, db)
         let observer = Observer(effect)
         db.add(transactionObserver: observer)
         defer { db.remove(transactionObserver: observer) }
         try body()
         try effect.look()
+        try effect.known.readVersions(db)
         known = effect.known
         if let error = observer.error { throw error }
         return effect.judgement
@@ -68,7 +70,15 @@ final class StepEffect {
             case .delete(let table): deleted.insert(table)
             }
         }
-        reasons += check.reasons(updated: updated, deleted: deleted)
+        // SQLite itself keeps that table when another is dropped or renamed.
+        if !changes.isEmpty {
+            updated["sqlite_sequence"] = nil
+            deleted.remove("sqlite_sequence")
+        }
+        reasons += check.reasonsOfReaders + check.reasons(updated: updated, deleted: deleted)
+        if known.versions != start.versions {
+            reasons.append("user_version or application_id was changed")
+        }
         return reasons.isEmpty ? .work : .fail(reasons: reasons)
     }
 
@@ -76,6 +86,7 @@ final class StepEffect {
     private final class Observer: TransactionObserver {
         private let effect: StepEffect
         private(set) var error: (any Error)?
+        private var isCreating = false
 
         init(_ effect: StepEffect) {
             self.effect = effect
@@ -83,15 +94,24 @@ final class StepEffect {
 
         func observes(eventsOfKind eventKind: DatabaseEventKind) -> Bool {
             switch eventKind {
-            case _ where eventKind.tableName == "sqlite_master":
-                // `DROP` is no such event: its effect is seen at the next look.
-                do { try effect.look() } catch { self.error = error }
+            case .insert(let table) where table == "sqlite_master":
+                look()
+                isCreating = true
+            case .update(let table, _) where table == "sqlite_master":
+                // `CREATE` does both.
+                if !isCreating { look() }
+                isCreating = false
             case .update(let table, let columns):
                 effect.note(.update(table: table, columns: columns))
             case .delete(let table): effect.note(.delete(table: table))
             case .insert: break
             }
             return false
+        }
+
+        /// `DROP` is no such event: its effect is seen at the next look.
+        private func look() {
+            do { try effect.look() } catch { self.error = error }
         }
 
         func databaseDidChange(with event: DatabaseEvent) {}

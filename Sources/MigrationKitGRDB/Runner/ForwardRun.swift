@@ -39,14 +39,15 @@ struct ForwardRun {
     private func carryOut() throws -> MigrationReport {
         var bootstrapped = false
         // Nothing to do is the common case. It takes no lock and writes nothing.
-        let isUpToDate = try plan().isEmpty
+        let plan = try plan()
+        let isUpToDate = plan.isEmpty
         if runner.integration.bootstrapSchema != nil,
             isUpToDate || options.transaction == .perStep
         {
             bootstrapped = try writer.write(bootstrap)
         }
         // The host may have recorded steps as applied.
-        if try !isUpToDate && !plan().isEmpty {
+        if try !isUpToDate && !self.plan().isEmpty {
             try MigrationLock.hold(for: writer, options: options, operation: monitor.operation) {
                 switch options.transaction {
                 case .perStep: try KeptJournal.during(on: writer, applyStepByStep)
@@ -55,8 +56,14 @@ struct ForwardRun {
             }
         }
 
-        let applied = try writer.writeWithoutTransaction(MigrationLedger.read)
-        let pending = runner.registry.pending(given: applied)
+        // Everything up to `end` is applied now, by this process or another, unless there was a
+        // limit.
+        let pending =
+            limit == .max
+            ? Array(runner.migrationIdentifiers[end...])
+            : runner.registry.pending(
+                given: try writer.writeWithoutTransaction(MigrationLedger.read)
+            )
         let steps = monitor.steps
         if steps.isEmpty, bootstrapped || options.verifiesUnchanged {
             try monitor.verifying {
@@ -84,7 +91,7 @@ struct ForwardRun {
                 && runner.findsNoMissingParent(in: writer),
             unchecked: monitor.unchecked,
             violations: violations,
-            newer: runner.registry.unknown(among: applied).newer,
+            newer: plan.newer,
             verificationSeconds: monitor.verificationSeconds
         )
         if !steps.isEmpty {

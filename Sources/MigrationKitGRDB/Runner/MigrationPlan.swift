@@ -15,6 +15,9 @@ struct MigrationPlan {
     /// Whether no step of the registry is pending once the plan is carried out.
     let completes: Bool
 
+    /// The applied steps that the registry doesn't have, and with which it works.
+    let newer: [String]
+
     /// What is wrong before the run, and no fault of it.
     var missingParents: [MissingParent] = []
 
@@ -36,7 +39,7 @@ struct MigrationPlan {
         limit: Int,
         _ db: Database
     ) throws {
-        try registry.checkWorks(with: applied, db)
+        newer = try registry.checkWorks(with: applied, db)
         let latestIndex = registry.steps.lastIndex { applied.has($0.identifier) }
         if let latestIndex, latestIndex >= end {
             throw MigrationKitError.targetBehindDatabase(

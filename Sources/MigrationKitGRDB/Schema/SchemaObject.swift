@@ -1,4 +1,5 @@
 import GRDB
+import GRDBSQLite
 import MigrationKit
 
 /// An object of a schema that has a statement: a row of `sqlite_schema`.
@@ -25,6 +26,17 @@ package struct SchemaObject: Sendable {
         (name, table, rootPage) = (row[1], row[2], row[3])
         let text: String = row[4]
         sql = text.firstStatement
+    }
+
+    /// - Parameter statement: Its columns are the text, the row's number, and the others in their order.
+    fileprivate init(_ statement: OpaquePointer) {
+        func text(_ column: Int32) -> String {
+            sqlite3_column_text(statement, column).map { String(cString: $0) } ?? ""
+        }
+        kind = Kind(rawValue: text(2)) ?? .table
+        (name, table) = (text(3), text(4))
+        rootPage = Int(sqlite3_column_int64(statement, 5))
+        sql = text(0).firstStatement
     }
 
     /// `index notes_title`
@@ -105,10 +117,6 @@ extension SchemaObject {
             AND tbl_name NOT LIKE 'grdb\\_%' ESCAPE '\\'
         """
 
-    fileprivate static func row(_ row: Int64, of db: Database) throws -> SchemaObject? {
-        try read(db, "main.sqlite_schema", "AND rowid = ?", [row]).first
-    }
-
     /// A table, by the name with which it was created.
     package static func table(_ name: String, in db: Database) throws -> SchemaObject? {
         try read(db, "main.sqlite_schema", "AND type = 'table' AND name = ?", [name]).first
@@ -138,13 +146,21 @@ extension SchemaObject {
 
 // MARK: - What Has Changed
 
-/// A database's schema, of which only what has changed is read again.
+/// A database's schema, of which only what has changed is read again. A run looks at it at every
+/// statement that changes it, so it takes SQLite's own functions: rows of GRDB's would be most of the
+/// work.
 struct KnownSchema {
-    private var rows: [Int64: (text: String, object: SchemaObject)] = [:]
+    private var rows: [Int64: (text: ContiguousArray<UInt8>, object: SchemaObject)] = [:]
     /// SQLite's own count of changes. <https://www.sqlite.org/pragma.html#pragma_schema_version>
     private var version: Int32?
+    /// The numbers by which programs tell a file's version and kind.
+    private(set) var versions: [Int32] = []
 
     var objects: [SchemaObject] { rows.values.map(\.object) }
+
+    mutating func readVersions(_ db: Database) throws {
+        versions = try ["user_version", "application_id"].map { try Self.number($0, db) }
+    }
 
     /// Reads what has changed since the last time.
     ///
@@ -153,30 +169,57 @@ struct KnownSchema {
     mutating func readAnew(
         _ db: Database
     ) throws -> [(old: SchemaObject?, new: SchemaObject?)] {
-        let statement = try db.cachedStatement(sql: "PRAGMA main.schema_version")
-        let version = try Int32.fetchOne(statement)
+        let version = try Self.number("schema_version", db)
         guard version != self.version else { return [] }
         self.version = version
         var changes: [(old: SchemaObject?, new: SchemaObject?)] = []
         var gone = Set(rows.keys)
-        for (row, text) in try Self.texts(db) {
+        let sql = """
+            SELECT CAST(sql AS TEXT), rowid, CAST(type AS TEXT), CAST(name AS TEXT),
+                CAST(tbl_name AS TEXT), CAST(rootpage AS INTEGER)
+            \(SchemaObject.ownRows)
+            """
+        try Self.step(sql, db) { statement in
+            let row = sqlite3_column_int64(statement, 1)
+            let bytes = UnsafeRawBufferPointer(
+                start: sqlite3_column_blob(statement, 0),
+                count: Int(sqlite3_column_bytes(statement, 0))
+            )
             gone.remove(row)
             let old = rows[row]
-            guard old?.text != text else { continue }
-            let new = try SchemaObject.row(row, of: db)
-            rows[row] = new.map { (text, $0) }
+            guard old?.text.elementsEqual(bytes) != true else { return }
+            let new = SchemaObject(statement)
+            rows[row] = (ContiguousArray(bytes), new)
             changes.append((old?.object, new))
         }
         for row in gone { changes.append((rows.removeValue(forKey: row)?.object, nil)) }
         return changes
     }
 
-    private static func texts(_ db: Database) throws -> [(row: Int64, text: String)] {
-        let statement = try db.cachedStatement(
-            sql: "SELECT rowid, CAST(sql AS TEXT) \(SchemaObject.ownRows)"
-        )
-        return try Row.fetchCursor(statement).map { ($0[0], $0[1]) }.reduce(into: []) {
-            $0.append($1)
+    private static func number(_ pragma: String, _ db: Database) throws -> Int32 {
+        var number: Int32 = 0
+        try step("PRAGMA main.\(pragma)", db) { number = sqlite3_column_int($0, 0) }
+        return number
+    }
+
+    private static func step(
+        _ sql: String,
+        _ db: Database,
+        _ body: (OpaquePointer) -> Void
+    ) throws {
+        let statement = try db.cachedStatement(sql: sql).sqliteStatement
+        defer { sqlite3_reset(statement) }
+        while true {
+            switch sqlite3_step(statement) {
+            case SQLITE_ROW: body(statement)
+            case SQLITE_DONE: return
+            case let code:
+                throw DatabaseError(
+                    resultCode: ResultCode(rawValue: code),
+                    message: String(cString: sqlite3_errmsg(db.sqliteConnection)),
+                    sql: sql
+                )
+            }
         }
     }
 }

@@ -22,6 +22,9 @@ import Testing
         CREATE TABLE tag (id INTEGER PRIMARY KEY, note REFERENCES note ON DELETE CASCADE, name);
         CREATE INDEX note_title ON note (title);
         CREATE VIEW titles AS SELECT title FROM note;
+        CREATE VIEW names AS SELECT name FROM note JOIN tag ON tag.note = note.id;
+        CREATE VIEW all_tags AS SELECT * FROM tag;
+        CREATE TABLE counted (id INTEGER PRIMARY KEY AUTOINCREMENT);
         CREATE TRIGGER note_gone AFTER DELETE ON note BEGIN SELECT 1; END;
         CREATE VIRTUAL TABLE words USING fts5(body);
         INSERT INTO note (title) VALUES ('a'), ('b');
@@ -48,12 +51,13 @@ import Testing
     }
 
     private static let rebuild = """
-        DROP VIEW titles;
+        DROP VIEW titles; DROP VIEW names;
         CREATE TABLE n (id INTEGER PRIMARY KEY, title TEXT NOT NULL, body TEXT);
         INSERT INTO n SELECT * FROM note; DROP TABLE note; ALTER TABLE n RENAME TO note;
         CREATE INDEX note_title ON note (title);
         CREATE TRIGGER note_gone AFTER DELETE ON note BEGIN SELECT 1; END;
         CREATE VIEW titles AS SELECT title FROM note;
+        CREATE VIEW names AS SELECT name FROM note JOIN tag ON tag.note = note.id;
         """
 
     private static let judgements: [(sql: String, reasons: [String])] = [
@@ -67,15 +71,35 @@ import Testing
         ("ALTER TABLE note ADD COLUMN low AS (lower(title))", []),
         ("CREATE INDEX i ON note (body); CREATE INDEX j ON note (lower(body))", []),
         ("CREATE VIEW v AS SELECT 1; INSERT INTO note (title) VALUES ('c')", []),
-        ("CREATE TRIGGER t AFTER INSERT ON note BEGIN INSERT INTO tag (name) VALUES (1); END", []),
         ("DROP INDEX note_title; CREATE INDEX \"note_title\" ON note(title)", []),
         ("INSERT INTO words VALUES ('x')", []),
         ("CREATE TABLE x (a); UPDATE x SET a = 1; DELETE FROM x; DROP TABLE x", []),
         ("SELECT 1", []),
+        (
+            "ALTER TABLE note ADD a DEFAULT (1) COLLATE NOCASE; CREATE INDEX i ON note (a)",
+            []
+        ),
+        (
+            "CREATE TABLE log (id INTEGER PRIMARY KEY, note, at TEXT DEFAULT (datetime())); "
+                + "CREATE TRIGGER t AFTER INSERT ON note BEGIN "
+                + "INSERT INTO log (note) VALUES (lower(new.title)); END",
+            []
+        ),
+        (
+            "ALTER TABLE note ADD COLUMN low; CREATE TRIGGER t AFTER INSERT ON note BEGIN "
+                + "UPDATE note SET low = lower(title) WHERE id = new.id; END",
+            []
+        ),
 
         ("DROP TABLE tag", ["table 'tag' is gone"]),
         ("DROP TABLE words", ["table 'words' is gone"]),
-        ("ALTER TABLE tag RENAME TO label", ["table 'tag' is gone"]),
+        (
+            "ALTER TABLE tag RENAME TO label",
+            [
+                "table 'tag' is gone", "view 'all_tags' has another definition",
+                "view 'names' has another definition",
+            ]
+        ),
         ("DROP INDEX note_title", ["index 'note_title' is gone"]),
         ("DROP VIEW titles", ["view 'titles' is gone"]),
         ("DROP TRIGGER note_gone", ["trigger 'note_gone' is gone"]),
@@ -125,6 +149,40 @@ import Testing
             "CREATE TRIGGER t BEFORE INSERT ON note BEGIN SELECT RAISE(ABORT, 'no'); END",
             ["the new trigger 't' may refuse changes of 'note'"]
         ),
+        (
+            "CREATE TRIGGER t AFTER INSERT ON note BEGIN INSERT INTO tag (name) VALUES (1); END",
+            ["the new trigger 't' may change rows of table 'tag'"]
+        ),
+        (
+            "CREATE TRIGGER t AFTER INSERT ON note BEGIN UPDATE note SET title = 'x'; END",
+            ["the new trigger 't' may change rows of table 'note'"]
+        ),
+        (
+            "CREATE TABLE log (note UNIQUE); "
+                + "CREATE TRIGGER t AFTER INSERT ON note BEGIN INSERT INTO log VALUES (1); END",
+            ["the new trigger 't' may refuse changes of 'note'"]
+        ),
+        (
+            "CREATE TRIGGER t AFTER INSERT ON note BEGIN SELECT json(new.body); END",
+            ["the new trigger 't' may refuse changes of 'note'"]
+        ),
+        (
+            "CREATE INDEX i ON note (body ->> '$.a')",
+            ["the new index 'i' may refuse rows of table 'note'"]
+        ),
+        (
+            "ALTER TABLE note ADD COLUMN name",
+            ["view 'names' may mean something else with the new columns"]
+        ),
+        (
+            "ALTER TABLE tag ADD COLUMN a",
+            ["view 'all_tags' may mean something else with the new columns"]
+        ),
+        ("PRAGMA user_version = 7", ["user_version or application_id was changed"]),
+        (
+            "DELETE FROM sqlite_sequence",
+            ["the ids of new rows were changed"]
+        ),
         ("UPDATE note SET title = 'x'", ["values of column 'title' of table 'note' were changed"]),
         ("DELETE FROM tag", ["rows of table 'tag' were deleted"]),
         (
@@ -134,7 +192,10 @@ import Testing
         (
             "CREATE TRIGGER t AFTER INSERT ON tag BEGIN DELETE FROM note; END; "
                 + "INSERT INTO tag (name) VALUES (1)",
-            ["rows of table 'note' were deleted"]
+            [
+                "the new trigger 't' may change rows of table 'note'",
+                "rows of table 'note' were deleted",
+            ]
         ),
     ]
 
