@@ -80,6 +80,10 @@ public enum MigrationKitError: Error, Equatable, Sendable {
     /// have the SQL for it.
     case cannotDowngrade([NewerMigration])
 
+    /// No applied step is known to the program that is to go back to its last one. Lists those that are
+    /// applied.
+    case noKnownMigration(applied: [String])
+
     /// After a downgrade, the schema would not be the one that the program's own steps give. Each
     /// difference is one line. Nothing was changed.
     case downgradeDiffers([String])
@@ -159,6 +163,8 @@ extension MigrationKitError: LocalizedError {
         case .cannotDowngrade(let steps):
             "\(steps.map(\.identifier).joined(separator: ", ")) can't be taken back: "
                 + "the database doesn't have the SQL for it"
+        case .noKnownMigration(let applied):
+            "none of the applied migrations is known here: \(applied.joined(separator: ", "))"
         case .downgradeDiffers(let differences):
             "the downgrade would give another schema than this version's migrations: "
                 + differences.joined(separator: "; ")
@@ -208,7 +214,8 @@ extension MigrationKitError: LocalizedError {
             """
             Another program created or changed it, or a trigger keeps rows from being recorded. \
             grdb_migrations needs a column 'identifier' with the applied migrations. \
-            grdb_migrationkit_journal only holds times and checksums, and may be dropped.
+            grdb_migrationkit_journal holds when each was applied, its checksum, and its way back; it may be \
+            dropped.
             """
         case .stepChangedLedger:
             "Remove what changes 'grdb_migrations'. The runner records migrations itself."
@@ -238,10 +245,14 @@ extension MigrationKitError: LocalizedError {
             """
         case .cannotDowngrade(let steps):
             Self.waysOut(of: steps, downgrade: "")
+        case .noKnownMigration:
+            "Nothing was changed. It may be another program's database, or these the wrong migrations."
         case .downgradeDiffers:
             """
-            Nothing was changed. The rollbacks of the newer version's migrations don't undo all that \
-            they did: go back with that version, or restore a backup from before it.
+            Nothing was changed. Either the rollbacks of the newer version's migrations don't undo all \
+            that they did: go back with that version, or restore a backup from before it. Or something \
+            else has changed the schema before: what the app itself has made can be left out of the \
+            comparison.
             """
         case .changedDuringDowngrade:
             "Nothing was taken back. Close the other program, remove the copy, and try again."
@@ -279,8 +290,8 @@ extension MigrationKitError {
             lasting.isEmpty
             ? "Use \(version) or a later one; or \(downgrade)."
             : """
-            Use \(version) or a later one: it alone can take back \(lasting.joined(separator: ", ")), for \
-            which the database has no SQL.
+            Use \(version) or a later one. The database has no SQL that takes back \
+            \(lasting.joined(separator: ", ")).
             """
         return (known + [way]).joined(separator: "\n")
     }
@@ -323,6 +334,7 @@ extension MigrationKitError: CodedError {
             FileLock.Failure.isFault(code)
                 ? ErrorCode("inputOutput", .inputOutput) : ErrorCode("cannotLock", .noPermission)
         case .cannotDowngrade: ErrorCode("cannotDowngrade", .dataError)
+        case .noKnownMigration: ErrorCode("cannotDowngrade", .dataError)
         case .downgradeDiffers: ErrorCode("downgradeDiffers", .dataError)
         case .changedDuringDowngrade: ErrorCode("locked", .busy)
         case .refusedRollback: ErrorCode("unusableMigrations", .dataError)

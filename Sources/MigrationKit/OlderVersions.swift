@@ -26,17 +26,14 @@ extension OlderVersions {
         if case .fail(let reasons) = self { reasons } else { [] }
     }
 
-    /// The form that the journal keeps: `work`, or a line for each reason.
+    /// The form that the journal keeps: `work`, or `fail` and a line for each reason.
     package var text: String {
-        switch self {
-        case .work: "work"
-        case .fail(let reasons): reasons.joined(separator: "\n")
-        }
+        ([self == .work ? "work" : "fail"] + reasons).joined(separator: "\n")
     }
 
     /// - Parameter text: What the journal keeps.
     package init(text: String) {
-        self =
-            text == "work" ? .work : .fail(reasons: text.split(separator: "\n").map(String.init))
+        let lines = text.split(separator: "\n").map(String.init)
+        self = lines == ["work"] ? .work : .fail(reasons: Array(lines.dropFirst()))
     }
 }

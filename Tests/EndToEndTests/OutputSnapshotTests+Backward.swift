@@ -28,7 +28,7 @@ extension OutputSnapshotTests {
             let settings = "app-version = \"2.0\"\n"
             try transcript.tool.folder.write("migrationkit.toml", settings.utf8)
             try transcript.run("migrate --to 0001")
-            try transcript.run("migrate --json")
+            try transcript.run("migrate --to 0002 --json")
             transcript.note("an older version has only the first migration")
             let folder = transcript.tool.migrations
             try FileManager.default.createDirectory(

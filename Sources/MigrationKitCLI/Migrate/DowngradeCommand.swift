@@ -93,14 +93,16 @@ struct DowngradeCommand: StoreCommand, DatabaseCommand {
         }
         if dryRun { return try show(plan, of: store, in: context) }
         if !plan.steps.isEmpty {
+            let which = plan.steps.map(\.printable).joined(separator: ", ")
+            if !yes { context.errorOutput(plan.losses.lines.joined(separator: "\n")) }
             try context.confirm(
-                plan.question,
+                "Take back \(which)?",
                 isAnswered: yes,
                 noPrompt: database.keychain.noPrompt,
                 else: MigrationCLIError.needsConfirmation(deed: "take the migrations back")
             )
         }
-        let (report, copy) = try store.watch(options, in: context) { options in
+        let (report, losses, copy) = try store.watch(options, in: context) { options in
             try store.runner.downgrade(
                 in: store.writer,
                 to: target,
@@ -113,18 +115,24 @@ struct DowngradeCommand: StoreCommand, DatabaseCommand {
             return try context.printJSON(
                 report,
                 fields: [
-                    "database": store.path, "rolledBack": report.steps, "losses": plan.losses,
+                    "database": store.path, "rolledBack": report.steps, "losses": losses,
                     "backup": copy,
                 ]
             )
         }
         guard !report.steps.isEmpty else { return context.output("Nothing to take back.") }
         context.output("Took back \(report.steps.summary)")
+        let copyLine = copy.map { ["Copy: \($0.printable)"] } ?? []
+        context.output((losses.lines + copyLine).joined(separator: "\n"))
+        guard let target, !store.runner.migrationIdentifiers.contains(target) else {
+            return context.output(report.closing(in: store.runner))
+        }
         context.output(
-            (plan.lossLines + [copy.map { "Copy: \($0.printable)" }].compactMap(\.self))
-                .joined(separator: "\n")
+            """
+            The database is at \(target.printable). Its schema was not compared: this version doesn't \
+            know that migration.
+            """
         )
-        context.output(report.closing(in: store.runner))
     }
 
     private func show(
@@ -140,21 +148,14 @@ struct DowngradeCommand: StoreCommand, DatabaseCommand {
         }
         guard !plan.steps.isEmpty else { return context.output("Nothing to take back.") }
         context.output("Would take back \(plan.steps.map(\.printable).joined(separator: ", ")).")
-        context.output(plan.lossLines.joined(separator: "\n"))
+        context.output(plan.losses.lines.joined(separator: "\n"))
         context.output("Tried, and undone: nothing has changed.")
     }
 }
 
-extension MigrationDowngrade {
-    fileprivate var question: String {
-        let which = steps.map(\.printable).joined(separator: ", ")
-        return (lossLines + ["Take back \(which)?"]).joined(separator: "\n")
-    }
-
-    fileprivate var lossLines: [String] {
-        losses.isEmpty
-            ? ["No row or value is lost."]
-            : ["Lost:"] + losses.map { "  \($0.description.printable)" }
+extension [MigrationDowngrade.Loss] {
+    fileprivate var lines: [String] {
+        isEmpty ? ["No loss was seen."] : ["Lost:"] + map { "  \($0.description.printable)" }
     }
 }
 

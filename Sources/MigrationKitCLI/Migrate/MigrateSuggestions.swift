@@ -19,7 +19,8 @@ extension MigrationKitError: ToolSuggesting {
             Restore its file: never delete an applied migration. It may be on another branch. \
             'status' lists all.\(Self.encodingHint(identifiers)) \(Self.wayOut(identifiers))
             """
-        case .databaseIsNewer(let identifiers, let steps) where steps.contains { $0.older != nil }:
+        case .databaseIsNewer(let identifiers, let steps)
+        where steps.contains { $0.older != nil || $0.canBeTakenBack }:
             """
             \(Self.waysOut(of: steps, downgrade: "'\(Program.name) downgrade' takes them back"))
             If the files were renamed or deleted, restore them. \(Self.wayOut(identifiers))
@@ -34,6 +35,13 @@ extension MigrationKitError: ToolSuggesting {
             Undo the change, and write a new migration for the rest: the old text has already run. \
             If the new text has the same effect, or this is the only such database, \
             'repair \(identifiers.joined(separator: " "))' accepts it.
+            """
+        case .downgradeDiffers:
+            "\(recoverySuggestion ?? "") --ignore-table leaves tables out, with their indexes."
+        case .noKnownMigration:
+            """
+            Nothing was changed. It may be another program's database, or --migrations may name the \
+            wrong folder. To go back nevertheless, name the migration with --to.
             """
         case .baselineOnMigratedDatabase:
             "A baseline is for databases that have never been migrated. Use 'migrate'."

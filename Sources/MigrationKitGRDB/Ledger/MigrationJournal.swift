@@ -33,7 +33,7 @@ package enum MigrationJournal {
         backup: String? = nil,
         _ db: Database
     ) throws {
-        let isApplied = event == .applied || event == .recorded
+        let isApplied = event == .applied || event == .recorded || event == .repaired
         let values: StatementArguments = [
             step.identifier, event.rawValue,
             event == .rolledBack ? nil : step.checksum,
@@ -203,8 +203,8 @@ package enum MigrationJournal {
                     appliedAt: record?.appliedAt,
                     seconds: record?.seconds,
                     checksum: entry.checksum,
-                    older: record?.older,
-                    rollbackSQL: record?.rollbackSQL,
+                    older: entry.older ?? record?.older,
+                    rollbackSQL: entry.rollbackSQL ?? record?.rollbackSQL,
                     appVersion: record?.appVersion
                 )
             case .rolledBack, .forgotten:

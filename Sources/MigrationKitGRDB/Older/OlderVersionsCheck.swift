@@ -29,8 +29,19 @@ struct OlderVersionsCheck {
 
     /// Virtual tables keep their content in tables of their own.
     private func isShadow(_ name: String) -> Bool {
-        virtualTables.contains { name.foldedName.hasPrefix($0 + "_") }
+        let name = name.foldedName
+        return virtualTables.contains { table in
+            name.hasPrefix(table + "_")
+                && shadowNames.contains(String(name.dropFirst(table.count + 1)))
+        }
     }
+
+    /// The triggers of a table after the step.
+    private func triggers(of table: String) -> [SchemaObject] {
+        after.values.filter { $0.kind == .trigger && $0.table.isSameName(as: table) }
+    }
+
+    private func isNew(_ object: SchemaObject) -> Bool { before[object.identity] == nil }
 
     // MARK: - The Schema
 
@@ -89,34 +100,57 @@ struct OlderVersionsCheck {
         let names = Set(was.columns.map(\.name))
         return reasons
             + now.columns.filter { !names.contains($0.name) }
-            .compactMap { reason(forNew: $0, of: old, names) }
+            .compactMap { reason(forNew: $0, of: new, now) }
     }
 
     private func reason(
         forNew column: TableItems.Column,
         of table: SchemaObject,
-        _ oldColumns: Set<String>
+        _ items: TableItems
     ) -> String? {
         let which = "the new column '\(column.name)' of \(table.quoted)"
-        if column.isKey || column.isNotNull && !column.isGenerated && !column.hasDefault {
-            return "\(which) needs a value"
+        if rowIDNames.contains(column.name) { return "\(which) hides the key" }
+        switch column.problem(isStrict: items.isStrict) {
+        case .needsValue: return "\(which) needs a value"
+        case .repeatsDefault: return "\(which) refuses its default a second time"
+        case .mayRefuse: return "\(which) may refuse rows"
+        case nil: break
         }
-        if column.isUnique && column.hasDefault {
-            return "\(which) refuses its default a second time"
+        let refuses = column.rules.references.contains { reference in
+            old(table: reference.table) != nil && !keepsNoRow(reference, of: table, items)
         }
-        if !column.expressionsAreTotal
-            || column.hasCheck
-                && (column.isGenerated || !column.allNames.isDisjoint(with: oldColumns))
-        {
-            return "\(which) may refuse rows"
-        }
-        return column.tokens.reference.flatMap {
-            $0.refusesDeletes ? refusal(by: which, of: $0.table) : nil
-        }
+        return refuses ? "\(which) may keep rows of a table from being changed" : nil
     }
 
-    private func refusal(by which: String, of parent: String) -> String? {
-        old(table: parent).map { "\(which) may keep rows of \($0.quoted) from being deleted" }
+    /// Whether a foreign key lets the rows that it refers to go.
+    private func keepsNoRow(
+        _ reference: TableItems.Reference,
+        of table: SchemaObject,
+        _ items: TableItems
+    ) -> Bool {
+        let hasCheck =
+            items.columns.contains { !$0.rules.checks.isEmpty }
+            || items.constraintTokens.contains { $0.contains { $0.isWord("CHECK") } }
+        switch reference.onUpdate {
+        case nil, "NO", "RESTRICT": break
+        case "CASCADE" where !hasCheck: break
+        default: return false
+        }
+        guard triggers(of: table.name).isEmpty || !isNew(table) else { return false }
+        switch reference.onDelete {
+        // Rows that refer to these may keep them.
+        case "CASCADE":
+            return after.values.allSatisfy { other in
+                guard other.kind == .table, isNew(other) || isNew(table),
+                    other.identity != table.identity, let items = try? TableItems(other.sql)
+                else { return true }
+                return items.references.allSatisfy {
+                    !$0.table.isSameName(as: table.name) || $0.onDelete == "CASCADE"
+                }
+            }
+        case "SET": return reference.setsNull && reference.mayBeNull && !hasCheck
+        default: return false
+        }
     }
 
     private func reasons(forNew object: SchemaObject) -> [String] {
@@ -127,10 +161,13 @@ struct OlderVersionsCheck {
             guard !isShadow(object.name), !object.isVirtualTable,
                 let items = try? TableItems(object.sql)
             else { return [] }
-            let parts = items.columns.map(\.tokens) + items.constraintTokens
             return Set(
-                parts.compactMap(\.reference).filter(\.refusesDeletes).compactMap {
-                    refusal(by: "the new \(object.quoted)", of: $0.table)
+                items.references.compactMap { reference -> String? in
+                    guard let parent = old(table: reference.table),
+                        !keepsNoRow(reference, of: object, items)
+                    else { return nil }
+                    return "the new \(object.quoted) may keep rows of \(parent.quoted) from being "
+                        + "changed or deleted"
                 }
             ).sorted()
         case .index:
@@ -163,17 +200,21 @@ struct OlderVersionsCheck {
             let isOr = isUpdate && place + 1 < body.count && body[place + 1].isWord("OR")
             let rest = body.dropFirst(place + (isOr ? 3 : 1))
             guard let name = rest.first?.name else { return refusal }
+            let now = after[.init(kind: .table, name: name)]
+            let items = now.flatMap { try? TableItems($0.sql) }
             if let old = old(table: name) {
                 let was = try? TableItems(old.sql)
-                let sets = isUpdate ? rest.assignedNames : nil
-                guard let was, let sets, sets.allSatisfy({ was.column($0) == nil }) else {
+                let columns = (isUpdate ? rest.assignedNames : nil)?.map { name in
+                    was?.column(name) == nil ? items?.column(name) : nil
+                }
+                guard let columns, columns.allSatisfy({ $0?.rules.isPlain == true }) else {
                     return "the new \(trigger.quoted) may change rows of \(old.quoted)"
                 }
-            } else if let new = after[.init(kind: .table, name: name)], !isDelete,
-                !new.isVirtualTable, (try? TableItems(new.sql))?.acceptsEverything != true
-            {
-                return refusal
+                continue
             }
+            guard let now, triggers(of: now.name).isEmpty,
+                isDelete || now.isVirtualTable || items?.acceptsEverything == true
+            else { return refusal }
         }
         return nil
     }
@@ -190,12 +231,17 @@ struct OlderVersionsCheck {
             // NULL is never equal to NULL. <https://www.sqlite.org/lang_createindex.html>
             let was = try? TableItems(table.sql)
             let now = after[table.identity].flatMap { try? TableItems($0.sql) }
-            let isNull = columns.contains { column in
-                guard let name = column.first?.name, was?.column(name) == nil,
-                    let new = now?.column(name)
-                else { return false }
-                return !new.hasDefault && !new.isGenerated
-            }
+            let isNull =
+                columns.contains { column in
+                    let isName =
+                        column.count == 1
+                        || column.count == 2
+                            && ["ASC", "DESC"].contains { column.last?.isWord($0) == true }
+                    guard isName, let name = column.first?.name, was?.column(name) == nil,
+                        let new = now?.column(name)
+                    else { return false }
+                    return !new.rules.hasDefault && new.rules.generated == nil
+                } && !triggers(of: table.name).contains(where: isNew)
             if !isNull { return "the new \(index.quoted) may refuse rows of \(table.quoted)" }
         }
         let expressions = columns + [sql.tokens[end...]]
@@ -231,13 +277,23 @@ struct OlderVersionsCheck {
 
     // MARK: - Rows
 
-    func reasons(updated: [String: Set<String>], deleted: Set<String>) -> [String] {
+    /// - Parameter inserted: The tables that got rows. Those of a virtual table may be commands.
+    func reasons(
+        updated: [String: Set<String>],
+        deleted: Set<String>,
+        inserted: Set<String>
+    ) -> [String] {
+        let commands = inserted.sorted().compactMap { name -> String? in
+            guard let table = old(table: name), table.isVirtualTable else { return nil }
+            return "the content of \(table.quoted) was changed"
+        }
         let updates = updated.sorted { $0.key < $1.key }.compactMap { name, columns -> String? in
             guard let table = old(table: name), !isShadow(name) else { return nil }
             guard let was = try? TableItems(table.sql) else {
                 return "rows of \(table.quoted) were changed"
             }
-            let known = columns.map(\.foldedName).filter { was.column($0) != nil }.sorted()
+            let known = columns.map(\.foldedName)
+                .filter { was.column($0) != nil || rowIDNames.contains($0) }.sorted()
             guard let first = known.first else { return nil }
             return known.count == 1
                 ? "values of column '\(first)' of \(table.quoted) were changed"
@@ -248,7 +304,8 @@ struct OlderVersionsCheck {
             guard let table = old(table: name), !isShadow(name) else { return nil }
             return "rows of \(table.quoted) were deleted"
         }
-        return updates + deletes + (changesIDs ? ["the ids of new rows were changed"] : [])
+        return commands + updates + deletes
+            + (changesIDs ? ["the ids of new rows were changed"] : [])
     }
 }
 
@@ -274,177 +331,11 @@ extension SchemaObject {
     }
 }
 
-/// The columns and constraints of a `CREATE TABLE` statement, as far as they can be compared without
-/// being understood.
-private struct TableItems {
-    struct Column {
-        let name: String
-        let meaning: String
-        let tokens: ArraySlice<SQLTokens.Token>
-
-        private func has(_ words: String...) -> Bool {
-            tokens.contains { token in words.contains(where: token.isWord) }
-        }
-
-        var isKey: Bool { has("PRIMARY") }
-        var isUnique: Bool { has("UNIQUE") }
-        var hasCheck: Bool { has("CHECK") }
-        var isGenerated: Bool { has("AS") }
-        /// Other than NULL.
-        var hasDefault: Bool { follows("DEFAULT") { !$0.isWord("NULL") } }
-        var isNotNull: Bool { follows("NOT") { $0.isWord("NULL") } }
-        var allNames: Set<String> { Set(tokens.dropFirst().filter(\.isName).map(\.name)) }
-
-        /// Whether its default, its `CHECK` and its generated value can be computed from every value.
-        var expressionsAreTotal: Bool {
-            let tokens = Array(tokens)
-            return tokens.indices.allSatisfy { place in
-                let words = ["DEFAULT", "CHECK", "AS"]
-                guard words.contains(where: tokens[place].isWord), place + 1 < tokens.count,
-                    tokens[place + 1].text == "("
-                else { return true }
-                var depth = 0
-                return tokens[(place + 1)...].prefix { token in
-                    depth += token.text == "(" ? 1 : token.text == ")" ? -1 : 0
-                    return depth > 0
-                }.isTotal
-            }
-        }
-
-        private func follows(
-            _ word: String,
-            _ isMeant: (SQLTokens.Token) -> Bool
-        ) -> Bool {
-            zip(tokens, tokens.dropFirst()).contains { $0.isWord(word) && isMeant($1) }
-        }
-    }
-
-    struct NoColumns: Error {}
-
-    /// Whether every row can be inserted, whatever its values.
-    var acceptsEverything: Bool {
-        constraints.isEmpty && options.isEmpty
-            && columns.allSatisfy { column in
-                !column.isUnique && !column.isNotNull && !column.hasCheck
-                    && column.tokens.reference == nil && column.expressionsAreTotal
-                    && (!column.isKey || column.tokens.contains { $0.isWord("INTEGER") })
-            }
-    }
-
-    let columns: [Column]
-    let constraints: Set<String>
-    let constraintTokens: [ArraySlice<SQLTokens.Token>]
-    /// What comes after the columns: `STRICT`, `WITHOUT ROWID`.
-    let options: String
-
-    init(_ text: String) throws {
-        let sql = SQLTokens(text)
-        guard let open = sql.tokens.firstIndex(where: { $0.text == "(" }),
-            sql.tokens.first?.isWord("CREATE") == true, sql.tokens.count > 1,
-            sql.tokens[1].isWord("TABLE")
-        else { throw NoColumns() }
-        let end = sql.end(ofGroupAt: open)
-        func meaning(_ range: Range<Int>) -> String {
-            range.map { sql.tokens[$0].exactMeaning }.joined(separator: " ")
-        }
-        let items = sql.items(open + 1..<end - 1)
-        let words = ["CONSTRAINT", "PRIMARY", "UNIQUE", "CHECK", "FOREIGN"]
-        let first =
-            items.firstIndex { item in words.contains(where: sql.tokens[item.lowerBound].isWord) }
-            ?? items.endIndex
-        columns = items[..<first].map { item in
-            Column(
-                name: sql.tokens[item.lowerBound].name,
-                meaning: meaning(item),
-                tokens: sql.tokens[item]
-            )
-        }
-        constraints = Set(items[first...].map(meaning))
-        constraintTokens = items[first...].map { sql.tokens[$0] }
-        options = meaning(end..<sql.tokens.count)
-    }
-
-    func column(_ name: String) -> Column? { columns.first { $0.name == name } }
-}
-
-extension SQLTokens {
-    /// Whether it has `*` for columns, or joins by all names that two tables share.
-    fileprivate var takesAllColumns: Bool {
-        zip(tokens, tokens.dropFirst()).contains { token, next in
-            let words = ["SELECT", "DISTINCT", "ALL"]
-            let isStar =
-                next.text == "*"
-                && (token.text == "." || token.text == "," || words.contains(where: token.isWord))
-            return isStar || token.isWord("NATURAL")
-        }
-    }
-}
-
-extension Collection<SQLTokens.Token> {
-    /// Whether it has only functions, operators and collations that every engine has, and that accept
-    /// every value.
-    fileprivate var isTotal: Bool {
-        let tokens = Array(self)
-        return tokens.indices.allSatisfy { place in
-            let token = tokens[place]
-            let next = place + 1 < tokens.count ? tokens[place + 1] : nil
-            // They read malformed JSON. <https://www.sqlite.org/json1.html#jptr>
-            if token.text == "->" || token.text == "->>" { return false }
-            if ["MATCH", "REGEXP", "RAISE"].contains(where: token.isWord) { return false }
-            if token.isWord("COLLATE"), let next {
-                return ["binary", "nocase", "rtrim"].contains(next.name)
-            }
-            guard next?.text == "(", token.kind == .word || token.kind == .quotedName else {
-                return true
-            }
-            let isTable =
-                place > 0 && ["INTO", "REFERENCES"].contains(where: tokens[place - 1].isWord)
-            return isTable || totalFunctions.contains(token.name)
-        }
-    }
-
-    /// The names that an `UPDATE` sets; `nil` if they aren't plain.
-    fileprivate var assignedNames: [String]? {
-        let tokens = Array(self)
-        guard let set = tokens.firstIndex(where: { $0.isWord("SET") }) else { return nil }
-        var (depth, isStart) = (0, true)
-        var names: [String] = []
-        for token in tokens[(set + 1)...] {
-            let isEnd = token.isWord("WHERE") || token.isWord("FROM") || token.kind == .semicolon
-            if depth == 0, isEnd { break }
-            if isStart {
-                guard token.isName else { return nil }
-                names.append(token.name)
-            }
-            isStart = depth == 0 && token.text == ","
-            depth += token.text == "(" ? 1 : token.text == ")" ? -1 : 0
-        }
-        return names
-    }
-
-    /// The table that a foreign key refers to, and whether the key keeps its rows from being deleted.
-    fileprivate var reference: (table: String, refusesDeletes: Bool)? {
-        let tokens = Array(self)
-        guard let place = tokens.firstIndex(where: { $0.isWord("REFERENCES") }),
-            place + 1 < tokens.count
-        else { return nil }
-        let onDelete = tokens.indices.first {
-            $0 > place && tokens[$0].isWord("DELETE") && tokens[$0 - 1].isWord("ON")
-        }
-        let gives =
-            onDelete.map { $0 + 1 < tokens.count ? tokens[$0 + 1] : tokens[$0] }.map {
-                $0.isWord("CASCADE") || $0.isWord("SET")
-            } ?? false
-        return (tokens[place + 1].unquoted, !gives)
-    }
-}
-
-/// Words before a parenthesis that no value makes fail. <https://www.sqlite.org/lang_corefunc.html>
-private let totalFunctions: Set<String> = [
-    "all", "and", "as", "between", "by", "case", "cast", "check", "coalesce", "count", "date",
-    "datetime", "default", "distinct", "else", "except", "exists", "from", "ifnull", "iif", "in",
-    "instr", "intersect", "is", "join", "key", "length", "limit", "lower", "ltrim", "max", "min",
-    "not", "nullif", "on", "or", "quote", "round", "rtrim", "select", "set", "strftime", "substr",
-    "substring", "then", "time", "trim", "typeof", "unicode", "union", "upper", "using", "values",
-    "when", "where",
+/// The names of the tables in which SQLite's modules keep their content, behind that of the virtual
+/// table. <https://www.sqlite.org/fts5.html#fts5_data_structures>
+private let shadowNames: Set<String> = [
+    "data", "idx", "content", "docsize", "config", "segments", "segdir", "stat", "node", "rowid",
+    "parent",
 ]
+
+private let rowIDNames: Set<String> = ["rowid", "oid", "_rowid_"]

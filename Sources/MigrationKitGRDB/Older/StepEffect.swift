@@ -13,6 +13,7 @@ final class StepEffect {
     /// What was gone, or had another text, at some moment.
     private var changes: [SchemaObject.Identity: [SchemaObject?]] = [:]
     private var rowChanges: [RowChange] = []
+    private var wroteSchema = false
     private let db: Database
 
     private init(_ known: KnownSchema, _ db: Database) {
@@ -22,6 +23,7 @@ final class StepEffect {
     private enum RowChange: Hashable {
         case update(table: String, columns: Set<String>)
         case delete(table: String)
+        case insert(table: String)
     }
 
     /// Runs a step's work in a transaction, and judges its effect.
@@ -50,10 +52,10 @@ final class StepEffect {
     /// Compares the schema with that of the last look.
     private func look() throws {
         for (old, new) in try known.readAnew(db) {
-            if let old { changes[old.identity, default: []].append(new) }
-            if let new, old?.identity != new.identity {
-                changes[new.identity, default: []].append(new)
-            }
+            let isSame = old?.identity == new?.identity
+            // Under its old name it is gone.
+            if let old { changes[old.identity, default: []].append(isSame ? new : nil) }
+            if let new, !isSame { changes[new.identity, default: []].append(new) }
         }
     }
 
@@ -64,10 +66,12 @@ final class StepEffect {
         }
         var updated: [String: Set<String>] = [:]
         var deleted: Set<String> = []
+        var inserted: Set<String> = []
         for change in rowChanges {
             switch change {
             case .update(let table, let columns): updated[table, default: []].formUnion(columns)
             case .delete(let table): deleted.insert(table)
+            case .insert(let table): inserted.insert(table)
             }
         }
         // SQLite itself keeps that table when another is dropped or renamed.
@@ -75,7 +79,10 @@ final class StepEffect {
             updated["sqlite_sequence"] = nil
             deleted.remove("sqlite_sequence")
         }
-        reasons += check.reasonsOfReaders + check.reasons(updated: updated, deleted: deleted)
+        reasons +=
+            check.reasonsOfReaders
+            + check.reasons(updated: updated, deleted: deleted, inserted: inserted)
+        if wroteSchema { reasons.append("the schema was written without SQLite's own statements") }
         if known.versions != start.versions {
             reasons.append("user_version or application_id was changed")
         }
@@ -104,13 +111,15 @@ final class StepEffect {
             case .update(let table, let columns):
                 effect.note(.update(table: table, columns: columns))
             case .delete(let table): effect.note(.delete(table: table))
-            case .insert: break
+            case .insert(let table): effect.note(.insert(table: table))
             }
             return false
         }
 
         /// `DROP` is no such event: its effect is seen at the next look.
         private func look() {
+            // SQLite doesn't count what is written to its table of the schema.
+            if effect.db.hasWritableSchema { effect.wroteSchema = true }
             do { try effect.look() } catch { self.error = error }
         }
 

@@ -31,6 +31,7 @@ package struct Downgrade {
     /// The steps to take back, newest first.
     ///
     /// - Throws: `MigrationKitError.cannotDowngrade(_:)`;
+    ///   `MigrationKitError.noKnownMigration(applied:)`;
     ///   `MigrationKitError.rollbackTargetNotApplied(_:)`;
     ///   `MigrationKitError.appliedMigrationsMissing(_:)`.
     func steps(
@@ -42,6 +43,10 @@ package struct Downgrade {
         try registry.checkHasAll(applied)
         let newer = try registry.newer(among: applied, db)
         let known = registry.applied(among: applied)
+        // Of another program, perhaps: its own steps are no reason to take all of these back.
+        if known.isEmpty, target == nil, !newer.isEmpty {
+            throw MigrationKitError.noKnownMigration(applied: newer.map(\.identifier))
+        }
         let all = known.map(\.identifier) + newer.map(\.identifier)
         let keeps: Int
         if let target {

@@ -1,3 +1,4 @@
+import Foundation
 import MigrationKit
 
 /// The comment in which a migration's author says what it means for versions of the program that
@@ -22,10 +23,11 @@ enum OlderComment {
             let words = outline.file.text(in: range).dropFirst(2)
                 .split(maxSplits: 2, whereSeparator: \.isWhitespace)
             guard words.first == marker[...] else { continue }
-            let reason = words.count > 2 ? String(words[2]).withoutControlCharacters : ""
+            let rest = words.count > 2 ? String(words[2]).withoutControlCharacters : ""
+            let reason = rest.trimmingCharacters(in: .whitespaces)
             let older: OlderVersions? =
                 switch words.dropFirst().first {
-                case "works": .work
+                case "works" where reason.isEmpty: .work
                 case "breaks" where !reason.isEmpty: .fail(reasons: [reason])
                 default: nil
                 }

@@ -23,19 +23,13 @@ extension GRDBMigrationRunner {
     ) throws -> MigrationDowngrade {
         let steps = try plannedDowngrade(to: target, in: writer, options: options)
         guard !steps.isEmpty else { return MigrationDowngrade(steps: [], losses: []) }
-        let before = try writer.read(TableContents.init)
-        let after = Locked(before)
-        let downgrade = Downgrade(to: target) { db in
-            let contents = try TableContents(of: db)
-            after.withLock { $0 = contents }
-            try checkSchema(afterDowngrade: db, comparison)
-        }
-        try tryOut(downgrade, in: writer, options: options)
-        let contents = after.withLock { $0 }
-        return MigrationDowngrade(
-            steps: steps,
-            losses: before.losses(to: contents)
+        let losses = Locked<[MigrationDowngrade.Loss]>([])
+        try tryOut(
+            downgrade(to: target, comparison, notingIn: losses),
+            in: writer,
+            options: options
         )
+        return MigrationDowngrade(steps: steps, losses: losses.withLock { $0 })
     }
 
     /// Takes back the steps that a newer program has applied, so that this one works with the
@@ -55,7 +49,8 @@ extension GRDBMigrationRunner {
     ///     database in memory isn't copied.
     ///   - comparison: How the schema is compared with the one that the runner's steps give.
     ///   - options: How the run works. It is always all or nothing.
-    /// - Returns: What was taken back, and the path of the copy; `nil` if nothing was taken back.
+    /// - Returns: What was taken back, what went with it, and the path of the copy; `nil` if nothing was
+    ///   taken back.
     /// - Throws: `MigrationKitError.cannotDowngrade(_:)` if the database doesn't have the SQL for a
     ///   step; `MigrationKitError.downgradeDiffers(_:)`; `MigrationKitError.refusedRollback(_:_:)`;
     ///   `MigrationBackupError`; what ``rollbackMigrations(in:steps:options:)`` throws.
@@ -66,40 +61,77 @@ extension GRDBMigrationRunner {
         backup: String? = nil,
         comparing comparison: DriftOptions = DriftOptions(),
         options: MigrationOptions = MigrationOptions()
-    ) throws -> (report: MigrationReport, backup: String?) {
+    ) throws -> (report: MigrationReport, losses: [MigrationDowngrade.Loss], backup: String?) {
         var copied: String?
-        let report = try run(in: writer, options: options) {
-            // Throws what the copy isn't worth making for.
-            let steps = try plannedDowngrade(to: target, in: writer, options: options)
-            let (path, version) = try writer.writeWithoutTransaction { db in
-                (db.filePath, try Self.dataVersion(db))
+        let losses = Locked<[MigrationDowngrade.Loss]>([])
+        let applied = try appliedMigrationIdentifiers(in: writer)
+        do {
+            let report = try run(in: writer, options: options) {
+                // Throws what the copy isn't worth making for.
+                let steps = try plannedDowngrade(to: target, in: writer, options: options)
+                let (path, version) = try writer.writeWithoutTransaction { db in
+                    (db.filePath, try Self.dataVersion(db))
+                }
+                // The journal keeps it, and is read in other folders.
+                let given = backup.map { URL(fileURLWithPath: $0).path }
+                if !steps.isEmpty, let copy = given ?? path.map(Self.pathOfBackup) {
+                    try MigrationBackup.copy(writer, to: copy)
+                    copied = copy
+                }
+                return downgrade(
+                    to: target,
+                    comparison,
+                    notingIn: losses,
+                    backup: copied,
+                    of: version
+                )
             }
-            // The journal keeps it, and is read in other folders.
-            let copy = backup.map { URL(fileURLWithPath: $0).path } ?? path.map(Self.pathOfBackup)
-            copied = steps.isEmpty ? nil : copy
-            if let copied { try MigrationBackup.copy(writer, to: copied) }
-            return Downgrade(
-                to: target,
-                backup: copied,
-                begin: { db in
-                    // Not everybody uses the lock between processes.
-                    guard try Self.dataVersion(db) == version else {
-                        throw MigrationKitError.changedDuringDowngrade
-                    }
-                },
-                check: { try checkSchema(afterDowngrade: $0, comparison) }
-            )
+            return (report, losses.withLock { $0 }, copied)
+        } catch {
+            // Nothing was taken back.
+            if let copied, (try? appliedMigrationIdentifiers(in: writer)) == applied {
+                try? FileManager.default.removeItem(atPath: copied)
+            }
+            throw error
         }
-        return (report, copied)
     }
 
-    private static func pathOfBackup(_ path: String) -> String {
-        let time = Date.now.formatted(
-            .iso8601.year().month().day().dateTimeSeparator(.standard)
-                .time(includingFractionalSeconds: false).dateSeparator(.omitted)
-                .timeSeparator(.omitted)
+    /// - Parameter version: That of the copied database. Not everybody uses the lock between processes.
+    private func downgrade(
+        to target: String?,
+        _ comparison: DriftOptions,
+        notingIn losses: Locked<[MigrationDowngrade.Loss]>,
+        backup: String? = nil,
+        of version: Int? = nil
+    ) -> Downgrade {
+        let before = Locked<TableContents?>(nil)
+        return Downgrade(
+            to: target,
+            backup: backup,
+            begin: { db in
+                guard try version == nil || Self.dataVersion(db) == version else {
+                    throw MigrationKitError.changedDuringDowngrade
+                }
+                let contents = try TableContents(of: db)
+                before.withLock { $0 = contents }
+            },
+            check: { db in
+                let contents = try TableContents(of: db)
+                let lost = before.withLock { $0?.losses(to: contents) ?? [] }
+                losses.withLock { $0 = lost }
+                try checkSchema(afterDowngrade: db, comparison)
+            }
         )
-        return "\(path).before-downgrade-\(time)"
+    }
+
+    /// A free name beside the database. A copy that was killed has the name that the next one takes, and
+    /// is removed by it.
+    private static func pathOfBackup(_ path: String) -> String {
+        var number = 1
+        while FileManager.default.fileExists(atPath: "\(path).before-downgrade-\(number)") {
+            number += 1
+        }
+        return "\(path).before-downgrade-\(number)"
     }
 
     private static func dataVersion(_ db: Database) throws -> Int {

@@ -14,6 +14,9 @@ public struct MigrationDowngrade: Equatable, Sendable {
             /// A column.
             case column
 
+            /// Values of a column that stays.
+            case values
+
             /// Rows of a table that stays.
             case rows
         }
@@ -27,7 +30,8 @@ public struct MigrationDowngrade: Equatable, Sendable {
         /// The column that goes; `nil` if none does.
         public let column: String?
 
-        /// How many rows go, or how many have a value in the column.
+        /// How many rows go, or have a value in the column; of the values that stay, how many there are
+        /// less.
         public let rows: Int
     }
 
@@ -45,6 +49,7 @@ extension MigrationDowngrade.Loss: CustomStringConvertible {
         return switch kind {
         case .table: "table \(table), with \(count)"
         case .column: "column \(table).\(column ?? ""), with a value in \(count)"
+        case .values: "values of column \(table).\(column ?? "")"
         case .rows: "\(count) of table \(table)"
         }
     }
@@ -57,68 +62,90 @@ extension MigrationDowngrade: Encodable {
     }
 }
 
-/// How many rows each table has, and what is known of its columns' values.
-struct TableContents {
+/// How many rows each table has, and how many values of which length its columns.
+struct TableContents: Sendable {
     private struct Column: Equatable {
         let name: String
-        /// How many values there are, and their length.
         let values: Int
-        let length: Int
+        let length: Double
     }
 
-    private var tables: [String: (rows: Int, columns: [Column])] = [:]
+    private struct Table {
+        let name: String
+        let rows: Int
+        let columns: [Column]
+
+        func column(_ name: String) -> Column? { columns.first { $0.name.isSameName(as: name) } }
+    }
+
+    private var tables: [Table] = []
 
     init(of db: Database) throws {
-        for table in try SchemaObject.own(of: db)
-        where table.kind == .table && !table.isVirtualTable {
-            let name = table.name
+        for table in try SchemaObject.own(of: db) where table.kind == .table {
+            let name = table.name.quotedName
+            // A module may need what only the app has.
+            guard !table.isVirtualTable else {
+                let rows = try? Int.fetchOne(db, sql: "SELECT count(*) FROM main.\(name)")
+                tables.append(Table(name: table.name, rows: rows ?? 0, columns: []))
+                continue
+            }
             let columns = try String.fetchAll(
                 db,
                 sql: "SELECT name FROM pragma_table_xinfo(?) WHERE hidden <> 1",
-                arguments: [name]
+                arguments: [table.name]
             )
             let counts = columns.map { column in
                 let column = column.quotedName
                 return "count(\(column)), total(length(CAST(\(column) AS BLOB)))"
             }
             let sql = (["count(*)"] + counts).joined(separator: ", ")
-            let row = try Row.fetchOne(db, sql: "SELECT \(sql) FROM main.\(name.quotedName)")
-            guard let row else { continue }
-            tables[name] = (
-                row[0],
-                columns.enumerated().map { index, column in
-                    let length: Double = row[2 * index + 2]
-                    return Column(name: column, values: row[2 * index + 1], length: Int(length))
-                }
-            )
+            guard let row = try Row.fetchOne(db, sql: "SELECT \(sql) FROM main.\(name)") else {
+                continue
+            }
+            let read = columns.enumerated().map { index, column in
+                Column(name: column, values: row[2 * index + 1], length: row[2 * index + 2])
+            }
+            tables.append(Table(name: table.name, rows: row[0], columns: read))
         }
     }
 
-    /// What is here and not in the contents after a change.
+    private func table(_ name: String) -> Table? { tables.first { $0.name.isSameName(as: name) } }
+
+    /// What is here and not in the contents after a change, as far as numbers and lengths of values
+    /// show it.
     func losses(to after: TableContents) -> [MigrationDowngrade.Loss] {
-        tables.sorted { $0.key < $1.key }.flatMap { name, old -> [MigrationDowngrade.Loss] in
-            guard let new = after.tables.first(where: { $0.key.isSameName(as: name) })?.value else {
-                return [.init(kind: .table, table: name, column: nil, rows: old.rows)]
-            }
-            func has(_ columns: [Column], _ name: String) -> Bool {
-                columns.contains { $0.name.isSameName(as: name) }
-            }
-            let lost = old.columns.enumerated().filter { index, column in
-                guard !has(new.columns, column.name) else { return false }
-                // A column with another name at the same place, and with as much in it, was renamed.
-                guard index < new.columns.count, !has(old.columns, new.columns[index].name) else {
-                    return true
+        tables.sorted { $0.name < $1.name }.flatMap { old -> [MigrationDowngrade.Loss] in
+            let name = old.name
+            guard let new = after.table(name) else {
+                // One with another name and the same content was renamed.
+                let isRenamed = after.tables.contains { new in
+                    table(new.name) == nil && new.rows == old.rows && !old.columns.isEmpty
+                        && new.columns == old.columns
                 }
-                let same = new.columns[index]
-                return (same.values, same.length) != (column.values, column.length)
+                return isRenamed
+                    ? [] : [.init(kind: .table, table: name, column: nil, rows: old.rows)]
             }
-            let losses = lost.map { _, column in
-                MigrationDowngrade.Loss(
-                    kind: .column,
-                    table: name,
-                    column: column.name,
-                    rows: column.values
-                )
+            let losses = old.columns.enumerated().compactMap {
+                index,
+                column -> MigrationDowngrade.Loss? in
+                if let same = new.column(column.name) {
+                    // Those of rows that go are counted with the rows.
+                    guard new.rows >= old.rows, same != column else { return nil }
+                    return .init(
+                        kind: .values,
+                        table: name,
+                        column: column.name,
+                        rows: max(0, column.values - same.values)
+                    )
+                }
+                // A column with another name at the same place, and with as much in it, was renamed.
+                if index < new.columns.count, old.column(new.columns[index].name) == nil,
+                    new.columns[index].values == column.values,
+                    new.columns[index].length == column.length
+                {
+                    return nil
+                }
+                return .init(kind: .column, table: name, column: column.name, rows: column.values)
             }
             guard new.rows < old.rows else { return losses }
             return losses
