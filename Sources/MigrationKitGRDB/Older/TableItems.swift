@@ -97,9 +97,10 @@ extension TableItems.Reference {
 
 /// What a column's definition demands of a row.
 struct ColumnRules {
-    enum Default {
-        case number(isWhole: Bool)
-        case string, other
+    enum Default: Equatable {
+        case number(Double, isWhole: Bool)
+        case string(String)
+        case other
     }
 
     private(set) var type = ""
@@ -219,10 +220,13 @@ struct ColumnRules {
         }
         switch literal.kind {
         case .number:
-            defaultValue = .number(
-                isWhole: literal.text.utf8.allSatisfy { (0x30...0x39).contains($0) }
-            )
-        case .string where !isSigned: defaultValue = .string
+            let digits = literal.text.utf8.allSatisfy { (0x30...0x39).contains($0) }
+            guard let value = Double(literal.text) else {
+                isOdd = true
+                return
+            }
+            defaultValue = .number(tokens[0].text == "-" ? -value : value, isWhole: digits)
+        case .string where !isSigned: defaultValue = .string(literal.unquoted)
         case .word where literal.isWord("NULL"): break
         case .word
         where ["TRUE", "FALSE", "CURRENT_TIME", "CURRENT_DATE", "CURRENT_TIMESTAMP"]
@@ -250,16 +254,18 @@ extension TableItems.Column {
         if rules.isNotNull, !rules.hasDefault { return .needsValue }
         if rules.isUnique, rules.hasDefault { return .repeatsDefault }
         if !rules.checks.isEmpty {
-            let areSimple = rules.checks.allSatisfy { $0.isSimpleCheck(of: name) }
-            guard !rules.hasDefault, areSimple else { return .mayRefuse }
+            let areSimple = rules.checks.allSatisfy {
+                $0.isSimpleCheck(of: name, passing: rules.defaultValue)
+            }
+            guard areSimple else { return .mayRefuse }
         }
         if rules.references.count > 1 || !rules.references.isEmpty && rules.hasDefault {
             return .mayRefuse
         }
         guard isStrict, let value = rules.defaultValue else { return nil }
         switch (rules.type, value) {
-        case ("ANY", _), ("TEXT", .string), ("INT", .number(isWhole: true)),
-            ("INTEGER", .number(isWhole: true)), ("REAL", .number):
+        case ("ANY", _), ("TEXT", .string), ("INT", .number(_, isWhole: true)),
+            ("INTEGER", .number(_, isWhole: true)), ("REAL", .number):
             return nil
         default: return .mayRefuse
         }
@@ -307,33 +313,63 @@ extension Collection<SQLTokens.Token> {
         }
     }
 
-    /// Whether it compares only this column with constants, so that NULL passes.
-    fileprivate func isSimpleCheck(of column: String) -> Bool {
+    /// Whether it compares only this column with constants, so that NULL passes, and the default does.
+    fileprivate func isSimpleCheck(
+        of column: String,
+        passing value: ColumnRules.Default?
+    ) -> Bool {
         var rest = Array(self)[...]
-        func take(_ isMeant: (SQLTokens.Token) -> Bool) -> Bool {
-            guard let first = rest.first, isMeant(first) else { return false }
+        func take(_ isMeant: (SQLTokens.Token) -> Bool) -> SQLTokens.Token? {
+            guard let first = rest.first, isMeant(first) else { return nil }
             rest = rest.dropFirst()
-            return true
+            return first
         }
-        func constant() -> Bool {
-            _ = take { $0.text == "-" || $0.text == "+" }
-            return take { $0.kind == .number || $0.kind == .string }
+        func constant() -> ColumnRules.Default? {
+            let isNegative = take { $0.text == "-" || $0.text == "+" }?.text == "-"
+            guard let token = take({ $0.kind == .number || $0.kind == .string }) else { return nil }
+            guard token.kind == .number else { return .string(token.unquoted) }
+            return Double(token.text).map { .number(isNegative ? -$0 : $0, isWhole: false) }
+        }
+        /// `nil` if only SQLite knows.
+        func compare(_ constant: ColumnRules.Default) -> Int? {
+            switch (value, constant) {
+            case (.number(let one, _), .number(let other, _)):
+                one < other ? -1 : one > other ? 1 : 0
+            case (.string(let one), .string(let other)): one == other ? 0 : nil
+            default: nil
+            }
         }
         repeat {
-            guard take({ $0.isName && $0.kind != .string && $0.name == column }) else {
+            guard take({ $0.isName && $0.kind != .string && $0.name == column }) != nil else {
                 return false
             }
-            if take({ $0.isWord("IN") }) {
-                guard take({ $0.text == "(" }) else { return false }
-                repeat { guard constant() else { return false } } while take { $0.text == "," }
-                guard take({ $0.text == ")" }) else { return false }
-            } else if take({ $0.isWord("BETWEEN") }) {
-                guard constant(), take({ $0.isWord("AND") }), constant() else { return false }
+            if take({ $0.isWord("IN") }) != nil {
+                guard take({ $0.text == "(" }) != nil else { return false }
+                var isIn = false
+                repeat {
+                    guard let constant = constant() else { return false }
+                    isIn = isIn || compare(constant) == 0
+                } while take { $0.text == "," } != nil
+                guard take({ $0.text == ")" }) != nil, value == nil || isIn else { return false }
+            } else if take({ $0.isWord("BETWEEN") }) != nil {
+                guard let low = constant(), take({ $0.isWord("AND") }) != nil,
+                    let high = constant()
+                else { return false }
+                let isBetween = (compare(low) ?? -1) >= 0 && (compare(high) ?? 1) <= 0
+                guard value == nil || isBetween else { return false }
             } else {
-                let operators = ["=", "==", "<>", "!=", "<", ">", "<=", ">="]
-                guard take({ operators.contains($0.text) }), constant() else { return false }
+                let operators: [String: Set<Int>] = [
+                    "=": [0], "==": [0], "<>": [-1, 1], "!=": [-1, 1], "<": [-1], ">": [1],
+                    "<=": [-1, 0], ">=": [0, 1],
+                ]
+                guard let sign = take({ operators[$0.text] != nil })?.text,
+                    let results = operators[sign], let constant = constant()
+                else { return false }
+                guard value == nil || compare(constant).map(results.contains) ?? false else {
+                    return false
+                }
             }
-        } while take { $0.isWord("AND") }
+        } while take { $0.isWord("AND") } != nil
         return rest.isEmpty
     }
 

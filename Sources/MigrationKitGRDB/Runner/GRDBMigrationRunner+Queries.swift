@@ -135,7 +135,7 @@ extension GRDBMigrationRunner {
     }
 
     /// Whether a newer program has applied steps that this runner doesn't have, and with which it may
-    /// fail: see ``OlderVersions``.
+    /// fail: see `OlderVersions`.
     ///
     /// - Parameter reader: The database.
     /// - Throws: A `DatabaseError` if the database can't be read.
@@ -144,7 +144,7 @@ extension GRDBMigrationRunner {
     }
 
     /// Whether a newer program has applied steps that this runner doesn't have, and with which it may
-    /// fail: see ``OlderVersions``.
+    /// fail: see `OlderVersions`.
     ///
     /// - Parameter db: A connection to the database.
     /// - Throws: A `DatabaseError` if the database can't be read.

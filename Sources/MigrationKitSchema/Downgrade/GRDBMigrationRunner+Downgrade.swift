@@ -53,7 +53,7 @@ extension GRDBMigrationRunner {
     ///   taken back.
     /// - Throws: `MigrationKitError.cannotDowngrade(_:)` if the database doesn't have the SQL for a
     ///   step; `MigrationKitError.downgradeDiffers(_:)`; `MigrationKitError.refusedRollback(_:_:)`;
-    ///   `MigrationBackupError`; what ``rollbackMigrations(in:steps:options:)`` throws.
+    ///   `MigrationBackupError`; what `rollbackMigrations(in:steps:options:)` throws.
     @discardableResult
     public func downgrade(
         in writer: any DatabaseWriter,

@@ -76,6 +76,9 @@ import Testing
         ("CREATE VIRTUAL TABLE w USING fts5(a); INSERT INTO w VALUES ('x')", []),
         ("ALTER TABLE note ADD a TEXT CHECK (a IN ('title', 'body'))", []),
         ("ALTER TABLE note ADD a INT CHECK (a > 0 AND a <= 9)", []),
+        ("ALTER TABLE note ADD a INT NOT NULL DEFAULT 0 CHECK (a IN (0, 1))", []),
+        ("ALTER TABLE note ADD a TEXT NOT NULL DEFAULT 'x' CHECK (a IN ('x', 'title'))", []),
+        ("ALTER TABLE note ADD a REAL DEFAULT -1.5 CHECK (a BETWEEN -2 AND 2 AND a <> 0)", []),
         ("CREATE TABLE x (a); UPDATE x SET a = 1; DELETE FROM x; DROP TABLE x", []),
         ("SELECT 1", []),
         (
@@ -145,6 +148,10 @@ import Testing
         ),
         (
             "ALTER TABLE words_list ADD c INT DEFAULT 5 CHECK (c < 3)",
+            ["the new column 'c' of table 'words_list' may refuse rows"]
+        ),
+        (
+            "ALTER TABLE words_list ADD c TEXT DEFAULT 'a' CHECK (c <> 'b')",
             ["the new column 'c' of table 'words_list' may refuse rows"]
         ),
         (
