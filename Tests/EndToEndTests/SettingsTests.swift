@@ -299,6 +299,7 @@ import Testing
                 ignore-table          -                  not set
                 allow-out-of-order    false              default
                 double-quoted-strings  false              default
+                app-version           -                  not set
                 name-from             -                  not set
                 lint                  -                  not set
                 password              set                MIGRATIONKIT_PASSWORD

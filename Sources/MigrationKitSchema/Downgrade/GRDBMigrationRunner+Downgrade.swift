@@ -88,8 +88,9 @@ extension GRDBMigrationRunner {
             }
             return (report, losses.withLock { $0 }, copied)
         } catch {
-            // Nothing was taken back.
-            if let copied, (try? appliedMigrationIdentifiers(in: writer)) == applied {
+            // Nothing was taken back. After an error of the disk, nobody can be sure of that.
+            let isOfDisk = (error as? DatabaseError)?.resultCode == .SQLITE_IOERR
+            if let copied, !isOfDisk, (try? appliedMigrationIdentifiers(in: writer)) == applied {
                 try? FileManager.default.removeItem(atPath: copied)
             }
             throw error

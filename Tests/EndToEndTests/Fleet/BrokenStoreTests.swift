@@ -23,7 +23,10 @@ import Testing
         var data = try folder.data("stores/damaged.db")
         data[data.count - 100] ^= 1
         try folder.write("stores/damaged.db", data)
-        try tool.write("0004_newer", up: "CREATE TABLE newer (id INTEGER);")
+        try tool.write(
+            "0004_newer",
+            up: "-- migrate:older breaks the others\nCREATE TABLE newer (id INTEGER);"
+        )
         #expect(
             try tool.run(
                 [
