@@ -166,14 +166,14 @@ struct BackupOfDowngrade: Encodable {
 }
 
 extension OpenStore {
-    /// The copies that have what was lost when these migrations were taken back, if they haven't been
-    /// applied since.
-    func backups(of identifiers: [String]) throws -> [BackupOfDowngrade] {
-        let last = try GRDBMigrationRunner.history(in: writer).reduce(into: [:]) {
-            $0[$1.identifier] = $1.backup
-        }
-        return identifiers.compactMap { identifier in
-            last[identifier].map { BackupOfDowngrade(identifier: identifier, backup: $0) }
+    /// The copies that have what was lost when these migrations, which have just been applied, were taken
+    /// back before.
+    func backups(of steps: [MigrationReport.Step]) throws -> [BackupOfDowngrade] {
+        guard !steps.isEmpty else { return [] }
+        let last = try GRDBMigrationRunner.history(in: writer)
+            .filter { $0.event == .rolledBack }.reduce(into: [:]) { $0[$1.identifier] = $1.backup }
+        return steps.compactMap { step in
+            last[step.identifier].map { BackupOfDowngrade(identifier: step.identifier, backup: $0) }
         }
     }
 

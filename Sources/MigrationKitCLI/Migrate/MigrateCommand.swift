@@ -150,13 +150,11 @@ struct MigrateCommand: StoreCommand, DatabaseCommand {
             if !json { context.output((adopted ?? []).baselineSummary) }
         }
         if !json { try store.tellNotes(to: context) }
-        let pending = try runner.pendingMigrationIdentifiers(in: writer)
         try context.report(
             .applied,
             on: store,
             recorded: adopted,
             notes: json ? store.notes(with: adoption, in: context) : nil,
-            backups: pending.isEmpty ? [] : store.backups(of: pending),
             options: options,
             json: json
         ) { options in

@@ -64,9 +64,7 @@ struct PlanCommand: StoreCommand, DatabaseCommand {
                 fields: [
                     "database": store.path, "isNew": store.isNew ? true : nil,
                     "otherTools": others,
-                    "oldestWorking": oldest.map { step -> JSONFields in
-                        ["identifier": step.identifier, "appVersion": step.appVersion]
-                    },
+                    "oldestWorking": oldest.map(\.versionFields),
                     "transaction": allOrNothing ? "allOrNothing" : "perStep",
                     "migrations": steps.map {
                         JSONFields($0, ["sql": store.scripts[$0.identifier]?.up])

@@ -14,18 +14,17 @@ extension CommandContext {
     /// - Parameters:
     ///   - recorded: What was recorded before the run without running, if requested.
     ///   - notes: Notes about that, and about the steps.
-    ///   - backups: The copies that have what was lost when steps were taken back earlier.
     func report(
         _ deed: Deed,
         on store: OpenStore,
         recorded: [String]? = nil,
         notes: [String]? = nil,
-        backups: [BackupOfDowngrade] = [],
         options: MigrationOptions,
         json: Bool,
         _ run: (MigrationOptions) throws -> MigrationReport
     ) throws {
         let report = try store.watch(options, in: self, run)
+        let backups = deed == .applied ? try store.backups(of: report.steps) : []
         if json {
             return try printJSON(
                 report,
@@ -40,10 +39,7 @@ extension CommandContext {
         }
         tell(deed, report.steps)
         output(report.closing(in: store.runner))
-        let applied = Set(report.steps.map(\.identifier))
-        let copies = Dictionary(grouping: backups.filter { applied.contains($0.identifier) }) {
-            $0.backup
-        }
+        let copies = Dictionary(grouping: backups, by: \.backup)
         for (copy, steps) in copies.sorted(by: { $0.key < $1.key }) {
             let which = steps.map(\.identifier.printable).joined(separator: ", ")
             let verb = steps.count == 1 ? "was" : "were"

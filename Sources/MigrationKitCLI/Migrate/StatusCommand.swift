@@ -233,13 +233,16 @@ extension StatusReport: Encodable {
         }
         let fields: JSONFields = [
             "database": path, "migrations": migrations, "pending": pending.identifiers,
-            "oldestWorking": oldestWorking.map { step -> JSONFields in
-                ["identifier": step.identifier, "appVersion": step.appVersion]
-            },
+            "oldestWorking": oldestWorking.map(\.versionFields),
             "otherTools": otherTools,
         ]
         try encoder.encode(JSONFields(drift, fields))
     }
+}
+
+extension NewerMigration {
+    /// The version that brought it, in a JSON document.
+    var versionFields: JSONFields { ["identifier": identifier, "appVersion": appVersion] }
 }
 
 extension StatusReport.Row {

@@ -97,10 +97,14 @@ package enum MigrationJournal {
                 )
                 """
         )
-        let columns = try String.fetchSet(db, sql: "SELECT name FROM pragma_table_info('\(table)')")
+        let columns = try columns(db)
         for column in laterColumns where !columns.contains(column) {
             try db.execute(sql: "ALTER TABLE main.\(table) ADD COLUMN \(column) TEXT")
         }
+    }
+
+    private static func columns(_ db: Database) throws -> Set<String> {
+        try String.fetchSet(db, sql: "SELECT name FROM pragma_table_info('\(table)')")
     }
 
     /// The columns that tables of the first release don't have.
@@ -166,10 +170,7 @@ package enum MigrationJournal {
         do {
             return try statement { "CASE typeof(\($0)) WHEN 'text' THEN \($0) END" }
         } catch let error as DatabaseError where error.resultCode == .SQLITE_ERROR {
-            let columns = try String.fetchSet(
-                db,
-                sql: "SELECT name FROM pragma_table_info('\(table)')"
-            )
+            let columns = try columns(db)
             return try statement {
                 columns.contains($0) ? "CASE typeof(\($0)) WHEN 'text' THEN \($0) END" : "NULL"
             }

@@ -42,7 +42,7 @@ package enum MigrationLedger {
 
     /// A number that changes whenever another connection commits anything.
     /// <https://www.sqlite.org/pragma.html#pragma_data_version>
-    static func dataVersion(_ db: Database) throws -> Int {
+    package static func dataVersion(_ db: Database) throws -> Int {
         try Int.fetchOne(db, sql: "PRAGMA data_version") ?? 0
     }
 

@@ -11,7 +11,7 @@ struct BackwardRun {
     let monitor: RunMonitor
 
     /// Chooses the steps to roll back, newest first, from the ledger.
-    let choose: (_ applied: Set<String>) throws -> [MigrationStep<Database>]
+    let choose: (_ applied: Set<String>, Database) throws -> [MigrationStep<Database>]
 
     /// What takes back steps that only the database's journal knows.
     let downgrade: Downgrade?
@@ -21,7 +21,7 @@ struct BackwardRun {
         on writer: any DatabaseWriter,
         options: MigrationOptions,
         downgrade: Downgrade? = nil,
-        choose: @escaping (_ applied: Set<String>) throws -> [MigrationStep<Database>]
+        choose: @escaping (_ applied: Set<String>, Database) throws -> [MigrationStep<Database>]
     ) {
         self.runner = runner
         self.writer = writer
@@ -87,7 +87,7 @@ struct BackwardRun {
         db.clearSchemaCache()
         let applied = try monitor.watching(db) { try MigrationLedger.read(db) }
         if downgrade == nil { try runner.registry.checkKnows(applied, db) }
-        let chosen = try downgrade?.steps(applied, runner, db) ?? choose(applied)
+        let chosen = try choose(applied, db)
         if !chosen.isEmpty { try monitor.noteViolations(db) }
         // The steps that are undone may have been edited: redo exists for that.
         try runner.registry.checkUnchanged(applied.subtracting(chosen.map(\.identifier)), db)

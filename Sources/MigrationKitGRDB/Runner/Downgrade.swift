@@ -120,6 +120,8 @@ extension GRDBMigrationRunner {
     ) -> BackwardRun {
         var options = options
         options.transaction = .allOrNothing
-        return BackwardRun(self, on: writer, options: options, downgrade: downgrade) { _ in [] }
+        return BackwardRun(self, on: writer, options: options, downgrade: downgrade) {
+            try downgrade.steps($0, self, $1)
+        }
     }
 }

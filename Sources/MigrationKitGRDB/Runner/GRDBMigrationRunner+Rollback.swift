@@ -95,7 +95,7 @@ extension GRDBMigrationRunner {
         guard count >= 0 else {
             throw MigrationKitError.rollbackStepCountMustBeNonNegative(count)
         }
-        return BackwardRun(self, on: writer, options: options) { applied in
+        return BackwardRun(self, on: writer, options: options) { applied, _ in
             Array(registry.applied(among: applied).reversed().prefix(count))
         }
     }
@@ -106,7 +106,7 @@ extension GRDBMigrationRunner {
         options: MigrationOptions
     ) throws -> BackwardRun {
         let end = try end(upTo: targetIdentifier)
-        return BackwardRun(self, on: writer, options: options) { applied in
+        return BackwardRun(self, on: writer, options: options) { applied, _ in
             guard applied.has(targetIdentifier) else {
                 throw MigrationKitError.rollbackTargetNotApplied(targetIdentifier)
             }
@@ -165,7 +165,7 @@ extension GRDBMigrationRunner {
         guard step.canRollBack else {
             throw MigrationKitError.rollbackNotDefined(identifier)
         }
-        return try BackwardRun(self, on: writer, options: options) { applied in
+        return try BackwardRun(self, on: writer, options: options) { applied, _ in
             guard applied.has(identifier) else { return [] }
             if let latest = registry.applied(among: applied).last?.identifier, latest != identifier
             {

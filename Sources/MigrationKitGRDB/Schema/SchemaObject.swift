@@ -94,10 +94,7 @@ extension SchemaObject {
         let objects = try read(
             db,
             "main.sqlite_schema",
-            """
-            AND tbl_name NOT LIKE 'sqlite\\_%' ESCAPE '\\'
-            AND tbl_name NOT LIKE 'grdb\\_%' ESCAPE '\\' \(order)
-            """
+            "AND \(areOwn) \(order)"
         )
         guard objects.contains(where: \.isVirtualTable) else { return objects }
         // <https://www.sqlite.org/pragma.html#pragma_table_list>
@@ -110,11 +107,9 @@ extension SchemaObject {
         return objects.filter { !shadows.contains($0.table) }
     }
 
-    /// The objects with a statement that aren't of SQLite or GRDB.
-    fileprivate static let ownRows = """
-        FROM main.sqlite_schema
-        WHERE sql IS NOT NULL AND tbl_name NOT LIKE 'sqlite\\_%' ESCAPE '\\'
-            AND tbl_name NOT LIKE 'grdb\\_%' ESCAPE '\\'
+    /// The condition of those that aren't of SQLite or GRDB.
+    fileprivate static let areOwn = """
+        tbl_name NOT LIKE 'sqlite\\_%' ESCAPE '\\' AND tbl_name NOT LIKE 'grdb\\_%' ESCAPE '\\'
         """
 
     /// A table, by the name with which it was created.
@@ -177,7 +172,7 @@ struct KnownSchema {
         let sql = """
             SELECT CAST(sql AS TEXT), rowid, CAST(type AS TEXT), CAST(name AS TEXT),
                 CAST(tbl_name AS TEXT), CAST(rootpage AS INTEGER)
-            \(SchemaObject.ownRows)
+            FROM main.sqlite_schema WHERE sql IS NOT NULL AND \(SchemaObject.areOwn)
             """
         try Self.step(sql, db) { statement in
             let row = sqlite3_column_int64(statement, 1)

@@ -70,7 +70,7 @@ extension GRDBMigrationRunner {
                 // Throws what the copy isn't worth making for.
                 let steps = try plannedDowngrade(to: target, in: writer, options: options)
                 let (path, version) = try writer.writeWithoutTransaction { db in
-                    (db.filePath, try Self.dataVersion(db))
+                    (db.filePath, try MigrationLedger.dataVersion(db))
                 }
                 // The journal keeps it, and is read in other folders.
                 let given = backup.map { URL(fileURLWithPath: $0).path }
@@ -110,7 +110,7 @@ extension GRDBMigrationRunner {
             to: target,
             backup: backup,
             begin: { db in
-                guard try version == nil || Self.dataVersion(db) == version else {
+                guard try version == nil || MigrationLedger.dataVersion(db) == version else {
                     throw MigrationKitError.changedDuringDowngrade
                 }
                 let contents = try TableContents(of: db)
@@ -133,10 +133,6 @@ extension GRDBMigrationRunner {
             number += 1
         }
         return "\(path).before-downgrade-\(number)"
-    }
-
-    private static func dataVersion(_ db: Database) throws -> Int {
-        try Int.fetchOne(db, sql: "PRAGMA data_version") ?? 0
     }
 
     /// Throws if the schema isn't the one that the applied steps give. If steps stay that the runner
