@@ -180,17 +180,21 @@ struct OlderVersionsCheck {
             guard isOfOld, let begin = sql.tokens.firstIndex(where: { $0.isWord("BEGIN") }) else {
                 return []
             }
-            return reason(forNewTrigger: object, Array(sql.tokens[begin...])).map { [$0] } ?? []
+            // Its condition is computed for every row, too.
+            let body = sql.tokens.isTotal ? Array(sql.tokens[begin...]) : nil
+            return reason(forNewTrigger: object, body).map { [$0] } ?? []
         }
     }
 
     /// What a new trigger does when an older version writes.
+    ///
+    /// - Parameter body: From `BEGIN` on; `nil` if it may fail by itself.
     private func reason(
         forNewTrigger trigger: SchemaObject,
-        _ body: [SQLTokens.Token]
+        _ body: [SQLTokens.Token]?
     ) -> String? {
         let refusal = "the new \(trigger.quoted) may refuse changes of '\(trigger.table)'"
-        guard body.isTotal else { return refusal }
+        guard let body else { return refusal }
         for (place, token) in body.enumerated().dropFirst() {
             let isUpdate = token.isWord("UPDATE")
             // The rows of another statement's conflict.

@@ -222,6 +222,11 @@ import Testing
             ["the new trigger 't' may refuse changes of 'note'"]
         ),
         (
+            "CREATE TRIGGER t AFTER INSERT ON note WHEN json_extract(new.body, '$.a') = 1 "
+                + "BEGIN SELECT 1; END",
+            ["the new trigger 't' may refuse changes of 'note'"]
+        ),
+        (
             "CREATE TRIGGER t AFTER INSERT ON note BEGIN SELECT json(new.body); END",
             ["the new trigger 't' may refuse changes of 'note'"]
         ),
