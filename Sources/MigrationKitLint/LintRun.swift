@@ -117,6 +117,7 @@ final class LintRun {
             file: step.sourceFile,
             format: folder?.format,
             usesTransaction: step.usesTransaction,
+            older: step.older,
             foreignKeyChecks: step.foreignKeyChecks,
             before: before,
             after: after,

@@ -52,6 +52,24 @@ import Testing
         }
     }
 
+    @Test(arguments: LintCase.paths(in: "Cases") + LintCase.paths(in: "Stories"))
+    func olderVersionsAreJudgedAsByTheRunner(path: String) throws {
+        let lintCase = try LintCase(path: path)
+        let kept = try lintCase.judgementsOfTheRunner()
+        let report = try lintCase.report()
+        for (migration, reasons) in kept {
+            let found = report.findings(of: .breaksInstalledVersion)
+                .filter { $0.migration == migration }
+                .map {
+                    $0.message.replacing(
+                        "older versions may not work with the database: ",
+                        with: ""
+                    )
+                }
+            #expect(Set(found) == Set(reasons), "\(migration)")
+        }
+    }
+
     @Test(arguments: LintRule.allCases)
     func everyRuleHasCasesThatFireAndNearMisses(rule: LintRule) throws {
         let cases = try LintCase.paths(in: "Cases")
@@ -307,6 +325,27 @@ private struct LintCase {
         let literals = Set(sql.matches(of: /'([^']{3,})'/).map { String($0.1) })
         let rest = sql.replacing(/'[^']*'/, with: "")
         return literals.filter { !rest.contains($0) }
+    }
+
+    /// Why older versions may fail, by the migrations that the runner has applied and judged.
+    func judgementsOfTheRunner() throws -> [String: [String]] {
+        let files = try TemporaryFolder()
+        let steps =
+            try runsSteps
+            ? sections.filter { $0.kind == .migration }.map(step)
+            : folder(of: .migration, in: files).steps
+        let database = try DatabaseQueue()
+        let runner = try GRDBMigrationRunner(steps: steps, enforceLexicographicOrder: false)
+        // Some cases are about migrations that fail.
+        _ = try? runner.migrate(in: database)
+        let judged = try GRDBMigrationRunner.history(in: database).filter { entry in
+            // What the author says is no finding.
+            entry.older != nil
+                && steps.allSatisfy { $0.identifier != entry.identifier || $0.older == nil }
+        }
+        return Dictionary(
+            uniqueKeysWithValues: judged.map { ($0.identifier, $0.older?.reasons ?? []) }
+        )
     }
 
     func report() throws -> LintReport {

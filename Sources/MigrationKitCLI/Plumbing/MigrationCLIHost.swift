@@ -275,8 +275,7 @@ public struct MigrationDatabaseOpenOptions: Equatable, Sendable {
     /// - Throws: As ``key(resolver:)``.
     public func key() throws -> DatabaseKey? {
         if let stored = try storedKey() { return try stored.key() }
-        let store = keyStore
-        return try key(resolver: KeyResolver { store })
+        return try key(resolver: KeyResolver { keyStore })
     }
 
     /// Opens the database with its key.
@@ -373,8 +372,7 @@ public struct MigrationDatabaseOpenOptions: Equatable, Sendable {
     /// The database's new key: like ``key()``, but on a terminal it is asked for twice.
     func newKey() throws -> DatabaseKey? {
         guard let keySource, case .prompt = keySource else { return try key() }
-        let store = keyStore
-        return try KeyResolver { store }.newKey(from: keySource, form: form)
+        return try KeyResolver { keyStore }.newKey(from: keySource, form: form)
     }
 
     /// What the key's bytes are.

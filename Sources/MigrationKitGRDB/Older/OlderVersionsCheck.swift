@@ -46,28 +46,46 @@ struct OlderVersionsCheck {
     // MARK: - The Schema
 
     /// - Parameter states: What the object was after each change of it; `nil` when it was gone.
-    func reasons(for identity: SchemaObject.Identity, _ states: [SchemaObject?]) -> [String] {
+    func reasons(for identity: SchemaObject.Identity, _ states: [SchemaObject?]) -> [StepEffect
+        .Reason]
+    {
         let now = after[identity]
-        guard let old = before[identity] else { return now.map(reasons(forNew:)) ?? [] }
-        guard !isShadow(old.table) else { return [] }
-        guard identity.kind == .table else {
-            // What belongs to a table that is gone is gone with it.
-            let owner = [SchemaObject.Kind.table, .view]
-                .contains { after[.init(kind: $0, name: old.table.foldedName)] != nil }
-            if now == nil {
-                return owner || identity.kind == .view ? ["\(old.quoted) is gone"] : []
-            }
-            return now?.meaning == old.meaning ? [] : ["\(old.quoted) has another definition"]
+        guard let old = before[identity] else {
+            return now.map(reasons(forNew:))?.map { StepEffect.Reason($0) } ?? []
         }
-        guard let now else { return ["\(old.quoted) is gone"] }
+        guard !isShadow(old.table) else { return [] }
+        guard identity.kind == .table else { return reasons(forChanged: old, to: now) }
+        guard let now else { return [.init("\(old.quoted) is gone")] }
+        let changed = reasons(forChanged: old, now).map { StepEffect.Reason($0) }
         if states.contains(nil) {
-            return ["\(old.quoted) was created again, and its rows may have changed"]
-                + reasons(forChanged: old, now)
+            let again = "\(old.quoted) was created again, and its rows may have changed"
+            return [.init(again, stillRuns: true)] + changed
         }
         let lost = states.compactMap(\.self).flatMap { lostColumns(of: old, in: $0) }
         let again = Set(lost).subtracting(lostColumns(of: old, in: now)).sorted()
-        return reasons(forChanged: old, now)
-            + again.map { "column '\($0)' of \(old.quoted) was created again, without its values" }
+        return changed
+            + again.map { name in
+                let text = "column '\(name)' of \(old.quoted) was created again, without its values"
+                return .init(text, stillRuns: true)
+            }
+    }
+
+    /// What happened to an index, a view or a trigger.
+    private func reasons(forChanged old: SchemaObject, to now: SchemaObject?) -> [StepEffect.Reason]
+    {
+        if let now {
+            return now.meaning == old.meaning
+                ? [] : [.init("\(old.quoted) has another definition")]
+        }
+        // What belongs to a table that is gone is gone with it.
+        let isMissing =
+            old.kind == .view
+            || [.table, .view].contains {
+                after[.init(kind: $0, name: old.table.foldedName)] != nil
+            }
+        // Without a unique index, the conflict clause that names its columns fails.
+        let stillRuns = old.kind == .trigger || old.kind == .index && !old.isUniqueIndex
+        return isMissing ? [.init("\(old.quoted) is gone", stillRuns: stillRuns)] : []
     }
 
     private func lostColumns(of old: SchemaObject, in new: SchemaObject) -> [String] {
@@ -231,7 +249,7 @@ struct OlderVersionsCheck {
         guard let open = sql.tokens.firstIndex(where: { $0.text == "(" }) else { return nil }
         let end = sql.end(ofGroupAt: open)
         let columns = sql.items(open + 1..<end - 1).map { sql.tokens[$0] }
-        if sql.tokens[..<open].contains(where: { $0.isWord("UNIQUE") }) {
+        if index.isUniqueIndex {
             // NULL is never equal to NULL. <https://www.sqlite.org/lang_createindex.html>
             let was = try? TableItems(table.sql)
             let now = after[table.identity].flatMap { try? TableItems($0.sql) }
@@ -315,16 +333,19 @@ struct OlderVersionsCheck {
 
 extension SchemaObject {
     /// What an object is known by: SQLite's names don't depend on the case of ASCII letters.
-    struct Identity: Hashable, Comparable {
+    package struct Identity: Hashable, Comparable {
         let kind: Kind
         let name: String
 
-        static func < (one: Self, other: Self) -> Bool {
+        package static func < (one: Self, other: Self) -> Bool {
             (one.kind.rawValue, one.name) < (other.kind.rawValue, other.name)
         }
     }
 
-    var identity: Identity { Identity(kind: kind, name: name.foldedName) }
+    package var identity: Identity { Identity(kind: kind, name: name.foldedName) }
+
+    /// SQLite itself has written the text up to the name.
+    fileprivate var isUniqueIndex: Bool { sql.hasPrefix("CREATE UNIQUE INDEX ") }
 
     /// The same for two texts that SQLite reads in the same way.
     fileprivate var meaning: [String] { SQLTokens(sql).tokens.map(\.exactMeaning) }

@@ -40,14 +40,15 @@ struct ForwardRun {
         var bootstrapped = false
         // Nothing to do is the common case. It takes no lock and writes nothing.
         let plan = try plan()
-        let isUpToDate = plan.isEmpty
+        var isUpToDate = plan.isEmpty
         if runner.integration.bootstrapSchema != nil,
             isUpToDate || options.transaction == .perStep
         {
             bootstrapped = try writer.write(bootstrap)
+            // The host may have recorded steps as applied.
+            if !isUpToDate { isUpToDate = try self.plan().isEmpty }
         }
-        // The host may have recorded steps as applied.
-        if try !isUpToDate && !self.plan().isEmpty {
+        if !isUpToDate {
             try MigrationLock.hold(for: writer, options: options, operation: monitor.operation) {
                 switch options.transaction {
                 case .perStep: try KeptJournal.during(on: writer, applyStepByStep)
@@ -128,7 +129,6 @@ struct ForwardRun {
                 try GRDBMigrationVerifier.verifyEmptiness(in: db)
                 _ = try db.hasTable(MigrationJournal.table)
                 plan.missingParents = try GRDBMigrationVerifier.missingParents(in: db)
-                try monitor.noteViolations(db)
             }
             return plan
         }
@@ -158,6 +158,7 @@ struct ForwardRun {
                 try runner.beginSchemaRecord($0)
             }
             let plan = try plan()
+            if !plan.isEmpty { try writer.writeWithoutTransaction(monitor.noteViolations) }
             monitor.expect(plan.pending.count)
             do {
                 try forgetObsolete(plan)
@@ -263,7 +264,7 @@ struct ForwardRun {
         _ known: inout KnownSchema?
     ) throws -> OlderVersions {
         runner.log?("🧱 Applying \(step.identifier) from \(step.sourceFile)")
-        let judgement = try StepEffect.judging(&known, transaction.db) {
+        let judgement = try StepWatch.judging(&known, transaction.db) {
             try transaction.run(step, allowing: monitor.violations) {
                 try step.applyMerging($0, merged)
             }
@@ -329,7 +330,10 @@ struct ForwardRun {
                         let bootstrapped = try bootstrap(db)
                         // Plan again, now under the lock.
                         let plan = try plan(db)
-                        if !plan.isEmpty { try applyAll(plan, in: db) }
+                        if !plan.isEmpty {
+                            try monitor.noteViolations(db)
+                            try applyAll(plan, in: db)
+                        }
                         if bootstrapped || !plan.pending.isEmpty {
                             try verifyAll(plan, in: db)
                         }

@@ -31,7 +31,7 @@ extension GRDBMigrationRunner {
     ///   - options: How the run works.
     /// - Returns: What was rolled back, in order, with the seconds that each step took.
     /// - Throws: `MigrationKitError.rollbackStepCountMustBeNonNegative(_:)`;
-    ///   `MigrationKitError.databaseIsNewer(unknown:)`;
+    ///   `MigrationKitError.databaseIsNewer(unknown:steps:)`;
     ///   `MigrationKitError.rollbackNotDefined(_:)`; a step's own error after its transaction is
     ///   undone; a ``GRDBMigrationVerificationError`` if a check fails; a `CancellationError`.
     @discardableResult

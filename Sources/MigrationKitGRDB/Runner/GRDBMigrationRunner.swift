@@ -146,8 +146,9 @@ extension GRDBMigrationRunner {
     ///   - writer: The database, opened for writing. Its journal mode is left alone.
     ///   - options: How the run works.
     /// - Returns: What was applied, in order, with the seconds that each step took.
-    /// - Throws: `MigrationKitError.databaseIsNewer(unknown:)` if the ledger names steps that the
-    ///   runner doesn't know; `MigrationKitError.pendingBeforeApplied(pending:latestApplied:)`
+    /// - Throws: `MigrationKitError.databaseIsNewer(unknown:steps:)` if the ledger names steps that the
+    ///   runner doesn't know, unless older versions work with them and nothing is pending;
+    ///   `MigrationKitError.pendingBeforeApplied(pending:latestApplied:)`
     ///   unless the runner allows it; `MigrationKitError.locked(path:holder:seconds:)`;
     ///   `MigrationKitError.readOnlyDatabase`; `MigrationKitError.unusableTable(_:)` if a step can't
     ///   be recorded; a step's own error after its rollback, which names the step if it is a

@@ -54,7 +54,7 @@ final class RunMonitor: Sendable {
     /// Notes the violations of foreign keys, if they may remain.
     func noteViolations(_ db: Database) throws {
         guard allowsViolations else { return }
-        let violations = try ForeignKeyViolations(db)
+        let violations = try watching(db) { try ForeignKeyViolations(db) }
         state.withLock { $0.violations = violations }
     }
 

@@ -21,6 +21,11 @@ package struct SchemaObject: Sendable {
     /// The statement that creates it, without what may follow that.
     package let sql: String
 
+    package init(kind: Kind, name: String, table: String, rootPage: Int = 0, sql: String) {
+        (self.kind, self.name, self.table) = (kind, name, table)
+        (self.rootPage, self.sql) = (rootPage, sql)
+    }
+
     private init(_ row: Row) {
         kind = Kind(rawValue: row[0]) ?? .table
         (name, table, rootPage) = (row[1], row[2], row[3])

@@ -227,25 +227,3 @@ public struct SchemaMigrationProof: Sendable {
         )
     }
 }
-
-extension SchemaHazard.Kind {
-    /// Whether the migration fails if rows are as the hazard says.
-    var mayRefuseRows: Bool {
-        switch self {
-        case .narrowsType, .mayViolateNotNull, .mayViolateUnique, .mayViolateCheck,
-            .mayViolateForeignKey:
-            true
-        case .dropTable, .dropColumn, .reusesRowIDs, .rewritesTable: false
-        }
-    }
-
-    /// Whether values aren't what they were.
-    var losesValues: Bool {
-        switch self {
-        case .dropTable, .dropColumn, .narrowsType: true
-        case .mayViolateNotNull, .mayViolateUnique, .mayViolateCheck, .mayViolateForeignKey,
-            .reusesRowIDs, .rewritesTable:
-            false
-        }
-    }
-}

@@ -33,6 +33,13 @@ extension StepRecord {
         }
     }
 
+    /// The last statement whose schemas before and after it satisfy a condition.
+    func last(
+        where isChange: (_ before: SchemaModel, _ after: SchemaModel) -> Bool
+    ) -> StatementRecord? {
+        statements.last { isChange($0.before, $0.after) }
+    }
+
     /// The tables that its statements themselves write, in lower case.
     var writtenTables: Set<String> {
         Set(

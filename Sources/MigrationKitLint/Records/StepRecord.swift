@@ -16,6 +16,9 @@ struct StepRecord {
     /// Whether the migration runs in a transaction.
     let usesTransaction: Bool
 
+    /// What the author says about older versions.
+    let older: OlderVersions?
+
     /// When foreign keys are checked. A folder's are always `.deferred`.
     let foreignKeyChecks: MigrationForeignKeyChecks
 

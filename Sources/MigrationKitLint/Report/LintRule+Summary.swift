@@ -42,7 +42,7 @@ extension LintRule {
         case .foreignKeyMismatch: "A foreign key refers to columns without a unique index."
         case .migrationFails: "The migration fails."
         case .breaksInstalledVersion:
-            "The version of the app that is still installed may not work with the new schema."
+            "The version of the app that is still installed may not work with the database."
         case .noEffectInTransaction:
             "A statement does nothing in a transaction, or can't run in one."
         case .notRepeatable:

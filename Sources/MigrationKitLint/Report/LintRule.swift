@@ -74,7 +74,7 @@ public enum LintRule: String, CaseIterable, Codable, Sendable {
 
     // MARK: Breaks the version still installed
 
-    /// The version of the app that is still installed may not work with the new schema.
+    /// The version of the app that is still installed may not work with the database.
     case breaksInstalledVersion = "breaks-installed-version"
 
     // MARK: Does nothing, or something else, in a transaction

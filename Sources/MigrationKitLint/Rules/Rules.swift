@@ -3,7 +3,6 @@ enum Rules {
     /// Those that run migrations again, before the next one is recorded.
     static let withTrials: [@Sendable (StepRecord, inout FindingList) -> Void] = [
         FailsOnData.check,
-        InstalledVersion.check,
         Repeatability.check,
     ]
 
@@ -13,6 +12,7 @@ enum Rules {
         LostObjects.check,
         RebuiltTable.check,
         DanglingReferences.check,
+        InstalledVersion.check,
         Transactions.check,
         Doubtful.check,
         Secrets.check,

@@ -3,7 +3,8 @@ import MigrationKitCommon
 /// A change that may lose rows or be refused because of rows.
 public struct SchemaHazard: Hashable, Sendable {
     /// The kinds of hazards, by the names under which they are allowed. A hazard that the linter finds
-    /// has its rule's name; the linter has no rule for the last two, by which nothing is lost.
+    /// has its rule's name; it has none for `reusesRowIDs` and `rewritesTable`, by which nothing is
+    /// lost.
     public enum Kind: String, Sendable, CaseIterable {
         case dropTable = "drop-table"
         case dropColumn = "drop-column"
@@ -34,6 +35,28 @@ public struct SchemaHazard: Hashable, Sendable {
     /// A query over the present database for the number of rows that are concerned; `nil` if it
     /// can't be asked.
     public let countQuery: String?
+}
+
+extension SchemaHazard.Kind {
+    /// Whether the migration fails if rows are as the hazard says.
+    package var mayRefuseRows: Bool {
+        switch self {
+        case .narrowsType, .mayViolateNotNull, .mayViolateUnique, .mayViolateCheck,
+            .mayViolateForeignKey:
+            true
+        case .dropTable, .dropColumn, .reusesRowIDs, .rewritesTable: false
+        }
+    }
+
+    /// Whether values aren't what they were.
+    package var losesValues: Bool {
+        switch self {
+        case .dropTable, .dropColumn, .narrowsType: true
+        case .mayViolateNotNull, .mayViolateUnique, .mayViolateCheck, .mayViolateForeignKey,
+            .reusesRowIDs, .rewritesTable:
+            false
+        }
+    }
 }
 
 extension SchemaHazard: Encodable {

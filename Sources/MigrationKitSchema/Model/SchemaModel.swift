@@ -173,6 +173,60 @@ package struct SchemaModel: Equatable, Sendable {
 }
 
 extension SchemaModel {
+    /// Its objects, in no order.
+    package var objects: [SchemaObject] {
+        tables.values.map(\.object) + indexes.values.map(\.object) + triggers.values.map(\.object)
+            + views.values.map(\.object)
+    }
+
+    /// Each object that has another text: as it was, or `nil` if it is new, and as it is, or `nil` if
+    /// it is gone.
+    package func changes(
+        since before: SchemaModel
+    ) -> [(old: SchemaObject?, new: SchemaObject?)] {
+        func changes<Object: Equatable>(
+            _ old: [String: Object],
+            _ new: [String: Object],
+            _ object: (Object) -> SchemaObject
+        ) -> [(old: SchemaObject?, new: SchemaObject?)] {
+            // Mostly it is the same dictionary.
+            guard old != new else { return [] }
+            return Set(old.keys).union(new.keys).filter { old[$0] != new[$0] }.map { key in
+                (old[key].map(object), new[key].map(object))
+            }
+        }
+        return changes(before.tables, tables, \.object)
+            + changes(before.indexes, indexes, \.object)
+            + changes(before.triggers, triggers, \.object)
+            + changes(before.views, views, \.object)
+    }
+}
+
+extension SchemaModel.Table {
+    fileprivate var object: SchemaObject {
+        SchemaObject(kind: .table, name: name, table: name, rootPage: rootPage, sql: sql)
+    }
+}
+
+extension SchemaModel.Index {
+    fileprivate var object: SchemaObject {
+        SchemaObject(kind: .index, name: name, table: table, sql: sql)
+    }
+}
+
+extension SchemaModel.Trigger {
+    fileprivate var object: SchemaObject {
+        SchemaObject(kind: .trigger, name: name, table: table, sql: sql)
+    }
+}
+
+extension SchemaModel.View {
+    fileprivate var object: SchemaObject {
+        SchemaObject(kind: .view, name: name, table: name, sql: sql)
+    }
+}
+
+extension SchemaModel {
     package func table(_ name: String) -> Table? { tables[name.foldedName] }
     package func index(_ name: String) -> Index? { indexes[name.foldedName] }
     package func trigger(_ name: String) -> Trigger? { triggers[name.foldedName] }

@@ -16,6 +16,7 @@ CREATE TABLE `message_attachments` (
 );
 CREATE INDEX `message_attachments_message` ON `message_attachments` (`message_id`);
 -- migration: 0001_view
+-- expect in migration: breaks-installed-version
 -- expect in migration: no-effect-in-transaction
 -- expect in migration: cascade-deletes
 PRAGMA foreign_keys=OFF;

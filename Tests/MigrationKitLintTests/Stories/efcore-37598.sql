@@ -9,6 +9,7 @@ CREATE TABLE "Child" (
     FOREIGN KEY ("Id") REFERENCES "Parent" ("Id") ON DELETE CASCADE
 );
 -- migration: 20260131000000_Rebuild
+-- expect in migration: breaks-installed-version
 -- expect in migration: cascade-deletes
 PRAGMA defer_foreign_keys = 1;
 CREATE TABLE "ef_temp_Parent" ("Id" INTEGER NOT NULL PRIMARY KEY, "Name" TEXT NULL DEFAULT '');

@@ -12,6 +12,7 @@ CREATE TABLE "Post" (
 );
 CREATE INDEX "Post_authorId" ON "Post" ("authorId");
 -- migration: 20240614000000_default
+-- expect in migration: breaks-installed-version
 -- expect in migration: no-effect-in-transaction
 -- expect in migration: cascade-deletes
 PRAGMA defer_foreign_keys=ON;

@@ -7,6 +7,7 @@ CREATE TABLE games (id INTEGER PRIMARY KEY, slug TEXT NOT NULL);
 CREATE TABLE scores (id INTEGER PRIMARY KEY, game_id INTEGER NOT NULL REFERENCES games (id));
 CREATE INDEX scores_game ON scores (game_id);
 -- migration: 20220905000000_unique_slug
+-- expect in migration: breaks-installed-version
 -- expect in migration: no-effect-in-transaction
 -- expect in migration: migration-fails
 -- expect in migration: may-violate-unique

@@ -7,6 +7,7 @@ CREATE TABLE a (id INTEGER PRIMARY KEY, name TEXT);
 CREATE TABLE b (id INTEGER PRIMARY KEY, a_id INTEGER REFERENCES a (id) ON DELETE CASCADE);
 CREATE INDEX b_a ON b (a_id);
 -- migration: 0002_rebuild
+-- expect in migration: breaks-installed-version
 -- expect in migration: no-effect-in-transaction
 -- expect in migration: cascade-deletes
 PRAGMA foreign_keys = OFF;

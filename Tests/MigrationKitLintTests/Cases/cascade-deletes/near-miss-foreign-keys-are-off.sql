@@ -8,6 +8,7 @@ CREATE TABLE items (
 );
 CREATE INDEX items_list ON items (list_id);
 -- migration: 0002_title_default
+-- expect in migration: breaks-installed-version
 CREATE TABLE new_lists (id INTEGER PRIMARY KEY, title TEXT DEFAULT '');
 INSERT INTO new_lists (id, title) SELECT id, title FROM lists;
 DROP TABLE lists;

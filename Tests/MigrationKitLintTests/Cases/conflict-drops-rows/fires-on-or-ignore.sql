@@ -2,6 +2,7 @@
 -- migration: 0001_users
 CREATE TABLE users (id INTEGER PRIMARY KEY, email TEXT NOT NULL);
 -- migration: 0002_unique_email
+-- expect in migration: breaks-installed-version
 CREATE TABLE new_users (id INTEGER PRIMARY KEY, email TEXT NOT NULL UNIQUE);
 -- expect in migration: conflict-drops-rows
 INSERT OR IGNORE INTO new_users (id, email) SELECT id, email FROM users;

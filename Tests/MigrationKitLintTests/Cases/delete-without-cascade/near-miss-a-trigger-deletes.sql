@@ -9,6 +9,7 @@ CREATE TABLE items (
 );
 CREATE INDEX items_list ON items (list_id);
 -- migration: 0002_change
+-- expect in migration: breaks-installed-version
 CREATE TRIGGER lists_items AFTER DELETE ON lists BEGIN
     DELETE FROM items WHERE list_id = old.id;
 END;

@@ -9,6 +9,7 @@ CREATE TABLE items (
 );
 CREATE INDEX items_list ON items (list_id);
 -- migration: 0002_change
+-- expect in migration: breaks-installed-version
 CREATE TABLE tags (id INTEGER PRIMARY KEY, code TEXT REFERENCES lists (code));
 CREATE INDEX tags_code ON tags (code);
 DELETE FROM items;  -- expect: delete-without-where

@@ -2,6 +2,7 @@
 -- migration: 0001_notes
 CREATE TABLE notes (id INTEGER PRIMARY KEY, priority INTEGER CHECK (priority IN (1, 2, 3)));
 -- migration: 0002_priority
+-- expect in migration: breaks-installed-version
 CREATE TABLE new_notes (
     id INTEGER PRIMARY KEY,
     priority INTEGER CHECK (priority IN (1, 2, 3, 4))

@@ -2,6 +2,7 @@
 CREATE TABLE lists (id INTEGER PRIMARY KEY);
 CREATE TABLE items (id INTEGER PRIMARY KEY, list_id INTEGER);
 -- migration: 0002_foreign_key
+-- expect in migration: breaks-installed-version
 -- expect in migration: may-violate-foreign-key error
 CREATE TABLE new_items (id INTEGER PRIMARY KEY, list_id INTEGER REFERENCES lists (id));
 INSERT INTO new_items (id, list_id) SELECT id, list_id FROM items;

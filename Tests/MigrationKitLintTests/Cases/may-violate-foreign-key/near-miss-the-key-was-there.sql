@@ -4,6 +4,7 @@ CREATE TABLE lists (id INTEGER PRIMARY KEY);
 CREATE TABLE items (id INTEGER PRIMARY KEY, list_id INTEGER REFERENCES lists (id));
 CREATE INDEX items_list ON items (list_id);
 -- migration: 0002_cascade
+-- expect in migration: breaks-installed-version
 CREATE TABLE new_items (
     id INTEGER PRIMARY KEY,
     list_id INTEGER REFERENCES lists (id) ON DELETE CASCADE

@@ -2,6 +2,7 @@
 -- migration: 0001_notes
 CREATE TABLE notes (id INTEGER PRIMARY KEY, changed INTEGER);
 -- migration: 0002_strict
+-- expect in migration: breaks-installed-version
 -- expect in migration: may-violate-strict
 CREATE TABLE new_notes (id INTEGER PRIMARY KEY, changed INTEGER) STRICT;
 INSERT INTO new_notes (id, changed) SELECT id, changed FROM notes;

@@ -1,6 +1,7 @@
 -- migration: 0001_users
 CREATE TABLE users (id INTEGER PRIMARY KEY, email TEXT NOT NULL);
 -- migration: 0002_unique_email
+-- expect in migration: breaks-installed-version
 -- expect in migration: may-violate-unique
 CREATE TABLE new_users (id INTEGER PRIMARY KEY, email TEXT NOT NULL UNIQUE);
 INSERT INTO new_users (id, email) SELECT id, email FROM users;

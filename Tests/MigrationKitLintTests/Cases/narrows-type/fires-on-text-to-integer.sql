@@ -2,6 +2,7 @@
 -- migration: 0001_parts
 CREATE TABLE parts (id INTEGER PRIMARY KEY, number TEXT);
 -- migration: 0002_number
+-- expect in migration: breaks-installed-version
 -- expect in migration: narrows-type
 CREATE TABLE new_parts (id INTEGER PRIMARY KEY, number INTEGER);
 INSERT INTO new_parts (id, number) SELECT id, number FROM parts;

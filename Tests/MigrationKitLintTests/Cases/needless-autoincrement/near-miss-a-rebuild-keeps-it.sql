@@ -3,6 +3,7 @@
 -- migrationkit:allow needless-autoincrement other devices remember the ids of deleted notes
 CREATE TABLE notes (id INTEGER PRIMARY KEY AUTOINCREMENT, title TEXT);
 -- migration: 0002_title_default
+-- expect in migration: breaks-installed-version
 CREATE TABLE new_notes (id INTEGER PRIMARY KEY AUTOINCREMENT, title TEXT DEFAULT '');
 INSERT INTO new_notes (id, title) SELECT id, title FROM notes;
 DELETE FROM sqlite_sequence WHERE name = 'new_notes';

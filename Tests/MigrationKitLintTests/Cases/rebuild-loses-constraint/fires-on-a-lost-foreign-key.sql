@@ -6,6 +6,7 @@ CREATE TABLE items (
 );
 CREATE INDEX items_list ON items (list_id);
 -- migration: 0002_title
+-- expect in migration: breaks-installed-version
 -- expect in migration: rebuild-loses-constraint
 CREATE TABLE new_items (id INTEGER PRIMARY KEY, list_id INTEGER, title TEXT);
 INSERT INTO new_items (id, list_id) SELECT id, list_id FROM items;

@@ -2,6 +2,7 @@
 -- migration: 0001_notes
 CREATE TABLE notes (id INTEGER PRIMARY KEY, email TEXT UNIQUE CHECK (email <> ''));
 -- migration: 0002_color
+-- expect in migration: breaks-installed-version
 CREATE TABLE new_notes (
     id INTEGER, email TEXT, color TEXT,
     PRIMARY KEY (id),

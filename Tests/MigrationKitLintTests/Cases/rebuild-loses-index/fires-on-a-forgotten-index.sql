@@ -3,6 +3,7 @@
 CREATE TABLE notes (id INTEGER PRIMARY KEY, title TEXT, changed INTEGER);
 CREATE INDEX notes_changed ON notes (changed DESC);
 -- migration: 0002_title_default
+-- expect in migration: breaks-installed-version
 CREATE TABLE new_notes (id INTEGER PRIMARY KEY, title TEXT DEFAULT '', changed INTEGER);
 INSERT INTO new_notes (id, title, changed) SELECT id, title, changed FROM notes;
 -- expect in migration: rebuild-loses-index

@@ -3,6 +3,7 @@
 CREATE TABLE notes (id INTEGER PRIMARY KEY, title TEXT, deleted INTEGER NOT NULL DEFAULT 0);
 CREATE INDEX notes_title ON notes (title) WHERE deleted = 0;
 -- migration: 0002_title_default
+-- expect in migration: breaks-installed-version
 CREATE TABLE new_notes (
     id INTEGER PRIMARY KEY, title TEXT DEFAULT '', deleted INTEGER NOT NULL DEFAULT 0
 );

@@ -3,6 +3,7 @@
 CREATE TABLE logs (id INTEGER PRIMARY KEY, run INTEGER, inserted INTEGER);
 CREATE INDEX logs_inserted ON logs (inserted);
 -- migration: 0002_default
+-- expect in migration: breaks-installed-version
 CREATE TABLE new_logs (id INTEGER PRIMARY KEY, run INTEGER DEFAULT 0, inserted INTEGER);
 INSERT INTO new_logs (id, run, inserted) SELECT id, run, inserted FROM logs;
 -- expect in migration: rebuild-loses-index warning

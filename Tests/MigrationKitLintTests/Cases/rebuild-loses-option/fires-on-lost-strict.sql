@@ -1,6 +1,7 @@
 -- migration: 0001_notes
 CREATE TABLE notes (id INTEGER PRIMARY KEY, title TEXT) STRICT;
 -- migration: 0002_color
+-- expect in migration: breaks-installed-version
 -- expect in migration: rebuild-loses-option
 CREATE TABLE new_notes (id INTEGER PRIMARY KEY, title TEXT, color TEXT);
 INSERT INTO new_notes (id, title) SELECT id, title FROM notes;

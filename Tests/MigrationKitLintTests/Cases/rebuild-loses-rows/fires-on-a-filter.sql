@@ -4,6 +4,7 @@ CREATE TABLE lists (id INTEGER PRIMARY KEY);
 CREATE TABLE notes (id INTEGER PRIMARY KEY, list INTEGER REFERENCES lists (id), title TEXT);
 CREATE INDEX notes_list ON notes (list);
 -- migration: 0002_title_default
+-- expect in migration: breaks-installed-version
 CREATE TABLE new_notes (
     id INTEGER PRIMARY KEY, list INTEGER REFERENCES lists (id), title TEXT DEFAULT ''
 );

@@ -2,6 +2,7 @@
 -- migration: 0001_notes
 CREATE TABLE notes (id INTEGER PRIMARY KEY, title TEXT, archived INTEGER NOT NULL DEFAULT 0);
 -- migration: 0002_title_default
+-- expect in migration: breaks-installed-version
 CREATE TABLE new_notes (
     id INTEGER PRIMARY KEY, title TEXT DEFAULT '', archived INTEGER NOT NULL DEFAULT 0
 );

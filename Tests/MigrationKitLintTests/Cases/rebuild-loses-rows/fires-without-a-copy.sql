@@ -2,6 +2,7 @@
 -- migration: 0001_notes
 CREATE TABLE notes (id INTEGER PRIMARY KEY, title TEXT);
 -- migration: 0002_title_default
+-- expect in migration: breaks-installed-version
 CREATE TABLE new_notes (id INTEGER PRIMARY KEY, title TEXT DEFAULT '');
 -- expect in migration: rebuild-loses-rows
 DROP TABLE notes;

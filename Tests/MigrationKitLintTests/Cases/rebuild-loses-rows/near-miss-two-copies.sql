@@ -4,6 +4,7 @@ CREATE TABLE lists (id INTEGER PRIMARY KEY, title TEXT);
 CREATE TABLE notes (id INTEGER PRIMARY KEY, list INTEGER, title TEXT);
 CREATE TABLE tags (id INTEGER PRIMARY KEY, list INTEGER, title TEXT);
 -- migration: 0002_defaults
+-- expect in migration: breaks-installed-version
 CREATE TABLE new_notes (id INTEGER PRIMARY KEY, list INTEGER, title TEXT DEFAULT '');
 INSERT INTO new_notes (id, list, title) SELECT id, list, title FROM notes WHERE list IS NULL;
 INSERT INTO new_notes (id, list, title) SELECT id, list, title FROM notes WHERE list IS NOT NULL;

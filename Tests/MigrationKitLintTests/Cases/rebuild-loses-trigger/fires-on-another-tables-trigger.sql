@@ -7,6 +7,7 @@ CREATE TRIGGER items_note AFTER INSERT ON items BEGIN
     INSERT INTO notes (title) VALUES (new.title);
 END;
 -- migration: 0002_title_default
+-- expect in migration: breaks-installed-version
 -- expect in migration: rebuild-loses-trigger warning
 DROP TRIGGER items_note;
 CREATE TABLE new_notes (id INTEGER PRIMARY KEY, title TEXT DEFAULT '');

@@ -6,6 +6,7 @@ CREATE TRIGGER notes_log AFTER DELETE ON notes BEGIN
     INSERT INTO log VALUES (old.title);
 END;
 -- migration: 0002_title_default
+-- expect in migration: breaks-installed-version
 CREATE TABLE new_notes (id INTEGER PRIMARY KEY, title TEXT DEFAULT '');
 INSERT INTO new_notes (id, title) SELECT id, title FROM notes;
 -- expect in migration: rebuild-loses-trigger

@@ -3,6 +3,7 @@
 CREATE TABLE notes (id INTEGER PRIMARY KEY, title TEXT);
 CREATE VIEW titles AS SELECT title FROM notes;
 -- migration: 0002_title_default
+-- expect in migration: breaks-installed-version
 -- expect in migration: rebuild-loses-view
 DROP VIEW titles;
 CREATE TABLE new_notes (id INTEGER PRIMARY KEY, title TEXT DEFAULT '');

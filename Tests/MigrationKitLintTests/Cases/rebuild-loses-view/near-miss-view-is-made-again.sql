@@ -2,6 +2,7 @@
 CREATE TABLE notes (id INTEGER PRIMARY KEY, title TEXT);
 CREATE VIEW titles AS SELECT title FROM notes;
 -- migration: 0002_title_default
+-- expect in migration: breaks-installed-version
 DROP VIEW titles;
 CREATE TABLE new_notes (id INTEGER PRIMARY KEY, title TEXT DEFAULT '');
 INSERT INTO new_notes (id, title) SELECT id, title FROM notes;

@@ -9,6 +9,7 @@ CREATE TABLE messages (
 CREATE INDEX messages_sender ON messages (sender);
 CREATE INDEX messages_receiver ON messages (receiver);
 -- migration: 0002_defaults
+-- expect in migration: breaks-installed-version
 CREATE TABLE new_messages (
     id INTEGER PRIMARY KEY,
     receiver INTEGER REFERENCES people (id),

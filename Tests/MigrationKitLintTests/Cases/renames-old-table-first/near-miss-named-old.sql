@@ -5,6 +5,7 @@ CREATE TABLE log (id INTEGER PRIMARY KEY, title TEXT);
 CREATE TRIGGER notes_deleted AFTER DELETE ON notes
 BEGIN INSERT INTO log (title) VALUES (old.title); END;
 -- migration: 0002_title_default
+-- expect in migration: breaks-installed-version
 DROP TRIGGER notes_deleted;
 ALTER TABLE notes RENAME TO old;
 CREATE TABLE notes (id INTEGER PRIMARY KEY, title TEXT DEFAULT '');
