@@ -89,30 +89,32 @@ struct OlderVersionsCheck {
     }
 
     private func lostColumns(of old: SchemaObject, in new: SchemaObject) -> [String] {
-        guard let (old, new) = try? (TableItems(old.sql), TableItems(new.sql)) else { return [] }
+        guard let (old, new) = try? (TableText(old.sql), TableText(new.sql)) else { return [] }
         let names = Set(new.columns.map(\.name))
         return old.columns.map(\.name).filter { !names.contains($0) }
     }
 
     private func reasons(forChanged old: SchemaObject, _ new: SchemaObject) -> [String] {
         guard old.meaning != new.meaning else { return [] }
-        guard let (was, now) = try? (TableItems(old.sql), TableItems(new.sql)) else {
+        guard let (was, now) = try? (TableText(old.sql), TableText(new.sql)) else {
             return ["\(old.quoted) has another definition"]
         }
         var reasons: [String] = []
         for column in was.columns {
-            guard let same = now.columns.first(where: { $0.name == column.name }) else {
+            guard let same = now.column(column.name) else {
                 reasons.append("column '\(column.name)' of \(old.quoted) is gone")
                 continue
             }
-            if same.meaning != column.meaning {
+            if now.meaning(same.range) != was.meaning(column.range) {
                 reasons.append("column '\(column.name)' of \(old.quoted) has another definition")
             }
         }
         if !now.columns.map(\.name).starts(with: was.columns.map(\.name)), reasons.isEmpty {
             reasons.append("the columns of \(old.quoted) have another order")
         }
-        if was.constraints != now.constraints || was.options != now.options {
+        let haveSameConstraints =
+            Set(was.tableConstraints.map(was.meaning)) == Set(now.tableConstraints.map(now.meaning))
+        if !haveSameConstraints || was.meaning(was.options) != now.meaning(now.options) {
             reasons.append("the constraints of \(old.quoted) have changed")
         }
         let names = Set(was.columns.map(\.name))
@@ -122,36 +124,34 @@ struct OlderVersionsCheck {
     }
 
     private func reason(
-        forNew column: TableItems.Column,
+        forNew column: TableText.Column,
         of table: SchemaObject,
-        _ items: TableItems
+        _ text: TableText
     ) -> String? {
         let which = "the new column '\(column.name)' of \(table.quoted)"
         if rowIDNames.contains(column.name) { return "\(which) hides the key" }
-        switch column.problem(isStrict: items.isStrict) {
+        switch ColumnDemands(column, of: text).problem(isStrict: text.isStrict) {
         case .needsValue: return "\(which) needs a value"
         case .repeatsDefault: return "\(which) refuses its default a second time"
         case .mayRefuse: return "\(which) may refuse rows"
         case nil: break
         }
-        let refuses = column.rules.references.contains { reference in
-            old(table: reference.table) != nil && !keepsNoRow(reference, of: table, items)
+        let refuses = text.references.contains { reference in
+            reference.column == column.name && old(table: reference.referencedTable) != nil
+                && !keepsNoRow(reference, of: table, text)
         }
         return refuses ? "\(which) may keep rows of a table from being changed" : nil
     }
 
     /// Whether a foreign key lets the rows that it refers to go.
     private func keepsNoRow(
-        _ reference: TableItems.Reference,
+        _ reference: TableText.Constraint,
         of table: SchemaObject,
-        _ items: TableItems
+        _ text: TableText
     ) -> Bool {
-        let hasCheck =
-            items.columns.contains { !$0.rules.checks.isEmpty }
-            || items.constraintTokens.contains { $0.contains { $0.isWord("CHECK") } }
         switch reference.onUpdate {
-        case nil, "NO", "RESTRICT": break
-        case "CASCADE" where !hasCheck: break
+        case nil, "NO ACTION", "RESTRICT": break
+        case "CASCADE" where !text.hasCheck: break
         default: return false
         }
         guard triggers(of: table.name).isEmpty || !isNew(table) else { return false }
@@ -160,13 +160,15 @@ struct OlderVersionsCheck {
         case "CASCADE":
             return after.values.allSatisfy { other in
                 guard other.kind == .table, isNew(other) || isNew(table),
-                    other.identity != table.identity, let items = try? TableItems(other.sql)
+                    other.identity != table.identity, let text = try? TableText(other.sql)
                 else { return true }
-                return items.references.allSatisfy {
-                    !$0.table.isSameName(as: table.name) || $0.onDelete == "CASCADE"
+                return text.references.allSatisfy {
+                    !$0.referencedTable.isSameName(as: table.name) || $0.onDelete == "CASCADE"
                 }
             }
-        case "SET": return reference.setsNull && reference.mayBeNull && !hasCheck
+        case "SET NULL":
+            let column = reference.column.flatMap(text.demands(of:))
+            return column?.mayBeNull == true && !text.hasCheck
         default: return false
         }
     }
@@ -177,12 +179,12 @@ struct OlderVersionsCheck {
         case .view: return []
         case .table:
             guard !isShadow(object.name), !object.isVirtualTable,
-                let items = try? TableItems(object.sql)
+                let text = try? TableText(object.sql)
             else { return [] }
             return Set(
-                items.references.compactMap { reference -> String? in
-                    guard let parent = old(table: reference.table),
-                        !keepsNoRow(reference, of: object, items)
+                text.references.compactMap { reference -> String? in
+                    guard let parent = old(table: reference.referencedTable),
+                        !keepsNoRow(reference, of: object, text)
                     else { return nil }
                     return "the new \(object.quoted) may keep rows of \(parent.quoted) from being "
                         + "changed or deleted"
@@ -190,7 +192,7 @@ struct OlderVersionsCheck {
             ).sorted()
         case .index:
             guard let table = old(table: object.table) else { return [] }
-            return reason(forNewIndex: object, sql, of: table).map { [$0] } ?? []
+            return reason(forNewIndex: object, of: table).map { [$0] } ?? []
         case .trigger:
             let isOfOld =
                 old(table: object.table) != nil
@@ -223,52 +225,41 @@ struct OlderVersionsCheck {
             let rest = body.dropFirst(place + (isOr ? 3 : 1))
             guard let name = rest.first?.name else { return refusal }
             let now = after[.init(kind: .table, name: name)]
-            let items = now.flatMap { try? TableItems($0.sql) }
+            let text = now.flatMap { try? TableText($0.sql) }
             if let old = old(table: name) {
-                let was = try? TableItems(old.sql)
+                let was = try? TableText(old.sql)
                 let columns = (isUpdate ? rest.assignedNames : nil)?.map { name in
-                    was?.column(name) == nil ? items?.column(name) : nil
+                    was?.column(name) == nil ? text?.demands(of: name) : nil
                 }
-                guard let columns, columns.allSatisfy({ $0?.rules.isPlain == true }) else {
+                guard let columns, columns.allSatisfy({ $0?.isPlain == true }) else {
                     return "the new \(trigger.quoted) may change rows of \(old.quoted)"
                 }
                 continue
             }
             guard let now, triggers(of: now.name).isEmpty,
-                isDelete || now.isVirtualTable || items?.acceptsEverything == true
+                isDelete || now.isVirtualTable || text?.acceptsEverything == true
             else { return refusal }
         }
         return nil
     }
 
-    private func reason(
-        forNewIndex index: SchemaObject,
-        _ sql: SQLTokens,
-        of table: SchemaObject
-    ) -> String? {
-        guard let open = sql.tokens.firstIndex(where: { $0.text == "(" }) else { return nil }
-        let end = sql.end(ofGroupAt: open)
-        let columns = sql.items(open + 1..<end - 1).map { sql.tokens[$0] }
+    private func reason(forNewIndex index: SchemaObject, of table: SchemaObject) -> String? {
+        let refusal = "the new \(index.quoted) may refuse rows of \(table.quoted)"
+        guard let text = IndexText(index.sql) else { return refusal }
         if index.isUniqueIndex {
             // NULL is never equal to NULL. <https://www.sqlite.org/lang_createindex.html>
-            let was = try? TableItems(table.sql)
-            let now = after[table.identity].flatMap { try? TableItems($0.sql) }
+            let was = try? TableText(table.sql)
+            let now = after[table.identity].flatMap { try? TableText($0.sql) }
             let isNull =
-                columns.contains { column in
-                    let isName =
-                        column.count == 1
-                        || column.count == 2
-                            && ["ASC", "DESC"].contains { column.last?.isWord($0) == true }
-                    guard isName, let name = column.first?.name, was?.column(name) == nil,
-                        let new = now?.column(name)
-                    else { return false }
-                    return !new.rules.hasDefault && new.rules.generated == nil
+                text.columns.contains { column in
+                    let name = text.sql.tokens[column.lowerBound].name
+                    return column.count == 1 && was?.column(name) == nil
+                        && now?.demands(of: name)?.isNullByDefault == true
                 } && !triggers(of: table.name).contains(where: isNew)
-            if !isNull { return "the new \(index.quoted) may refuse rows of \(table.quoted)" }
+            if !isNull { return refusal }
         }
-        let expressions = columns + [sql.tokens[end...]]
-        return expressions.allSatisfy(\.isTotal)
-            ? nil : "the new \(index.quoted) may refuse rows of \(table.quoted)"
+        let expressions = text.columns + (text.condition.map { [$0] } ?? [])
+        return expressions.allSatisfy { text.sql.tokens[$0].isTotal } ? nil : refusal
     }
 
     // MARK: - What Reads a Table
@@ -278,9 +269,9 @@ struct OlderVersionsCheck {
     var reasonsOfReaders: [String] {
         let grown = before.values.compactMap { old -> (name: String, new: Set<String>)? in
             guard old.kind == .table, let now = after[old.identity], now.sql != old.sql,
-                let (was, items) = try? (TableItems(old.sql), TableItems(now.sql))
+                let (was, text) = try? (TableText(old.sql), TableText(now.sql))
             else { return nil }
-            let new = Set(items.columns.map(\.name)).subtracting(was.columns.map(\.name))
+            let new = Set(text.columns.map(\.name)).subtracting(was.columns.map(\.name))
             return new.isEmpty ? nil : (old.name.foldedName, new)
         }
         guard !grown.isEmpty else { return [] }
@@ -311,7 +302,7 @@ struct OlderVersionsCheck {
         }
         let updates = updated.sorted { $0.key < $1.key }.compactMap { name, columns -> String? in
             guard let table = old(table: name), !isShadow(name) else { return nil }
-            guard let was = try? TableItems(table.sql) else {
+            guard let was = try? TableText(table.sql) else {
                 return "rows of \(table.quoted) were changed"
             }
             let known = columns.map(\.foldedName)

@@ -164,7 +164,7 @@ package final class SchemaReader {
         let names: Set<String>
 
         func expression(_ range: Range<Int>) -> SchemaModel.Expression {
-            text?.expression(range, known: names) ?? SchemaModel.Expression(text: "", meaning: "")
+            SchemaModel.Expression(text?.sql ?? SQLTokens(""), range, known: names)
         }
 
         func constraint(

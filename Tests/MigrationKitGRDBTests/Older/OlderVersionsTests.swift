@@ -181,6 +181,23 @@ import Testing
             ]
         ),
         (
+            "CREATE TABLE other (a, b, FOREIGN KEY (a) REFERENCES tag (id) ON DELETE CASCADE "
+                + "FOREIGN KEY (b) REFERENCES note (id))",
+            [
+                "the new table 'other' may keep rows of table 'note' from being changed or deleted"
+            ]
+        ),
+        (
+            "CREATE TABLE other (id INTEGER PRIMARY KEY REFERENCES note ON DELETE SET NULL)",
+            [
+                "the new table 'other' may keep rows of table 'note' from being changed or deleted"
+            ]
+        ),
+        (
+            "ALTER TABLE note ADD a INT DEFAULT ((-1)) CHECK (a < 0) NOT NULL",
+            []
+        ),
+        (
             "CREATE UNIQUE INDEX i ON note (title)",
             ["the new index 'i' may refuse rows of table 'note'"]
         ),

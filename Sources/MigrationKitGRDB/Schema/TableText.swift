@@ -1,45 +1,68 @@
-import MigrationKitGRDB
+import MigrationKit
 
-/// The text of a `CREATE TABLE` statement with a list of columns: what no pragma reports, and
-/// changes of the text. <https://www.sqlite.org/lang_createtable.html>
+/// The text of a `CREATE TABLE` statement with a list of columns: what no pragma reports, and what
+/// it was before a change. <https://www.sqlite.org/lang_createtable.html>
 package struct TableText: Sendable {
+    package struct Column: Sendable {
+        /// In lower case.
+        package let name: String
+        /// The tokens from its name to its last constraint.
+        package let range: Range<Int>
+        /// The tokens of its type; empty if it has none.
+        package let type: Range<Int>
+        /// The tokens of its default, without parentheses around it.
+        package fileprivate(set) var defaultValue: Range<Int>?
+        /// In lower case; `nil` if none is declared.
+        package fileprivate(set) var collation: String?
+        /// Whether it has something that isn't told here.
+        package fileprivate(set) var hasMore = false
+    }
+
     /// A constraint of a column or of the table.
-    struct Constraint: Sendable {
-        enum Kind: Sendable {
+    package struct Constraint: Sendable {
+        package enum Kind: Sendable {
             case primaryKey, notNull, unique, check, foreignKey, generated
         }
 
-        let kind: Kind
+        package let kind: Kind
         /// The name of a `CHECK`, as its message shows it.
-        let name: String?
+        package let name: String?
         /// The column, in lower case; `nil` for a constraint of the table.
-        let column: String?
+        package let column: String?
         /// The columns of a key.
-        var columns: [KeyColumn] = []
+        package fileprivate(set) var columns: [KeyColumn] = []
         /// `IGNORE`, `REPLACE`, ...; `nil` if none is declared.
-        var conflict: String?
+        package fileprivate(set) var conflict: String?
         /// The tokens of the condition or the expression.
-        var expression = 0..<0
+        package fileprivate(set) var expression = 0..<0
+        /// What a foreign key refers to.
+        package fileprivate(set) var referencedTable = ""
+        /// `CASCADE`, `SET NULL`, ...; `nil` if none is declared.
+        package fileprivate(set) var onDelete: String?
+        package fileprivate(set) var onUpdate: String?
         /// Whether a foreign key is `DEFERRABLE INITIALLY DEFERRED`.
-        var isDeferred = false
+        package fileprivate(set) var isDeferred = false
     }
 
-    struct KeyColumn: Sendable {
+    package struct KeyColumn: Sendable {
         /// The name in lower case.
-        let name: String
+        package let name: String
         /// In upper case; `nil` for that of the column.
-        let collation: String?
+        package let collation: String?
     }
 
-    let sql: SQLTokens
+    package let sql: SQLTokens
     /// The table's name, without its quotes.
     package let name: String
     /// The place of the token after the name, which is an opening parenthesis.
-    private let open: Int
-    /// The tokens that define each column: from its name to its last constraint.
-    private let columns: [Range<Int>]
+    package let open: Int
+    package let columns: [Column]
+    /// The tokens between the commas after the columns.
+    package let tableConstraints: [Range<Int>]
     /// The constraints of columns and of the table, in order.
-    let constraints: [Constraint]
+    package let constraints: [Constraint]
+    /// What comes after the columns and constraints: `STRICT`, `WITHOUT ROWID`.
+    package let options: Range<Int>
 
     /// - Parameter text: The statement, with or without a semicolon.
     /// - Throws: ``Problem`` if the text isn't one such statement.
@@ -70,17 +93,19 @@ package struct TableText: Sendable {
         name = tokens[place].unquoted
         open = place + 1
 
-        let items = sql.items(open + 1..<sql.end(ofGroupAt: open) - 1)
+        let end = sql.end(ofGroupAt: open)
+        let items = sql.items(open + 1..<end - 1)
         let words = ["CONSTRAINT", "PRIMARY", "UNIQUE", "CHECK", "FOREIGN"]
         let first =
             items.firstIndex { item in
                 words.contains(where: tokens[item.lowerBound].isWord)
             } ?? items.endIndex
-        columns = Array(items[..<first])
+        tableConstraints = Array(items[first...])
+        options = end..<tokens.count
         var reader = ConstraintReader(sql: sql)
-        for column in columns { reader.read(column, ofColumn: true) }
-        for (number, item) in items[first...].enumerated() {
-            reader.read(item, ofColumn: false, keepsName: number == 0)
+        columns = items[..<first].map { reader.readColumn($0) }
+        for (number, item) in tableConstraints.enumerated() {
+            reader.read(item, keepsName: number == 0)
         }
         constraints = reader.constraints
     }
@@ -89,11 +114,8 @@ package struct TableText: Sendable {
         case isNoCreateTable, hasMoreStatements
     }
 
-    /// An expression of the table.
-    ///
-    /// - Parameter known: The names that something has, in lower case.
-    func expression(_ range: Range<Int>, known: Set<String>) -> SchemaModel.Expression {
-        SchemaModel.Expression(sql, range, known: known)
+    package func column(_ name: String) -> Column? {
+        columns.first { $0.name == name.foldedName }
     }
 
     /// The conditions of the `CHECK` constraints as they are written, in order.
@@ -113,28 +135,42 @@ private struct ConstraintReader {
     private var name: String?
     private var place = 0
     private var end = 0
-    private var column: String?
+    private var column: TableText.Column?
 
     init(sql: SQLTokens) {
         self.sql = sql
     }
 
+    /// - Parameter item: The tokens of a column.
+    mutating func readColumn(_ item: Range<Int>) -> TableText.Column {
+        // <https://www.sqlite.org/syntax/column-constraint.html>
+        let words = [
+            "CONSTRAINT", "PRIMARY", "NOT", "NULL", "UNIQUE", "CHECK", "DEFAULT", "COLLATE",
+            "REFERENCES", "GENERATED", "AS",
+        ]
+        let rest = item.dropFirst()
+        let end = rest.first { words.contains(where: sql.tokens[$0].isWord) } ?? rest.endIndex
+        let column = TableText.Column(
+            name: sql.tokens[item.lowerBound].name,
+            range: item,
+            type: rest.startIndex..<end
+        )
+        self.column = column
+        read(end..<item.upperBound, keepsName: false)
+        defer { self.column = nil }
+        return self.column ?? column
+    }
+
     /// - Parameters:
-    ///   - item: The tokens of a column or of one or more constraints of the table.
+    ///   - item: The tokens of one or more constraints.
     ///   - keepsName: Whether the name of the constraint before applies.
-    mutating func read(_ item: Range<Int>, ofColumn isColumn: Bool, keepsName: Bool = false) {
+    mutating func read(_ item: Range<Int>, keepsName: Bool) {
         if !keepsName { name = nil }
         (place, end) = (item.lowerBound, item.upperBound)
-        column = isColumn ? sql.tokens[place].name : nil
-        if isColumn { place += 1 }
         while place < end { readOne() }
     }
 
     private mutating func readOne() {
-        guard place < end, sql.tokens[place].kind == .word else {
-            skip()
-            return
-        }
         if take("CONSTRAINT") {
             name = place < end ? sql.tokens[place].unquoted : nil
             place += 1
@@ -152,18 +188,49 @@ private struct ConstraintReader {
             let isCheck = sql.tokens[place - 1].isWord("CHECK")
             add(isCheck ? .check : .generated) { $1.expression = $0.group() }
         } else if take("DEFAULT") {
+            let start = place
             if place < end, ["+", "-"].contains(sql.tokens[place].text) { place += 1 }
             skip()
-        } else if take("COLLATE") || take("MATCH") {
+            column?.defaultValue = sql.withoutParentheses(start..<min(place, end))
+        } else if take("COLLATE") {
+            column?.collation = place < end ? sql.tokens[place].name : nil
             place += 1
         } else if take("FOREIGN", "KEY") {
             skip()
         } else if take("REFERENCES") {
-            place += 1
-            add(.foreignKey) { _, _ in }
-        } else {
-            place += 1
+            add(.foreignKey) { $0.readReference(&$1) }
+        } else if !["NULL", "GENERATED", "ALWAYS", "STORED", "VIRTUAL", "AUTOINCREMENT"]
+            .contains(where: { take($0) })
+        {
+            skip()
+            column?.hasMore = true
         }
+    }
+
+    private mutating func readReference(_ key: inout TableText.Constraint) {
+        key.referencedTable = place < end ? sql.tokens[place].unquoted : ""
+        place += 1
+        _ = group()
+        while true {
+            if take("ON", "DELETE") {
+                key.onDelete = action()
+            } else if take("ON", "UPDATE") {
+                key.onUpdate = action()
+            } else if take("MATCH") {
+                place += 1
+            } else {
+                return
+            }
+        }
+    }
+
+    /// `CASCADE`, `SET NULL`, ...
+    private mutating func action() -> String {
+        let start = place
+        _ = take("SET") || take("NO")
+        place += 1
+        return sql.tokens[start..<min(place, end)].map { $0.text.uppercased() }
+            .joined(separator: " ")
     }
 
     private mutating func add(
@@ -173,7 +240,7 @@ private struct ConstraintReader {
         var constraint = TableText.Constraint(
             kind: kind,
             name: kind == .check ? name : nil,
-            column: column
+            column: column?.name
         )
         read(&self, &constraint)
         constraints.append(constraint)
@@ -181,8 +248,9 @@ private struct ConstraintReader {
 
     private mutating func readKey(_ key: inout TableText.Constraint) {
         if let column {
-            key.columns = [TableText.KeyColumn(name: column, collation: nil)]
-            _ = take("ASC") || take("DESC")
+            key.columns = [TableText.KeyColumn(name: column.name, collation: nil)]
+            // A descending key isn't another name of the row's number.
+            if !take("ASC"), take("DESC") { self.column?.hasMore = true }
         } else {
             key.columns = sql.items(group()).map { item in
                 let tokens = sql.tokens[item]
@@ -231,77 +299,5 @@ private struct ConstraintReader {
         else { return false }
         place += words.count
         return true
-    }
-}
-
-// MARK: - Changing the Text
-
-extension TableText {
-    /// The statement for a table with another name.
-    ///
-    /// A `CHECK` may name the table before a column. SQLite checks that at once, and renames it
-    /// again with the table.
-    package func renamed(to newName: String) -> String {
-        let own = name.foldedName
-        let last = sql.tokens.lastIndex { $0.kind != .semicolon } ?? open
-        var changes: [(Range<Int>, String)] = []
-        for place in open..<last
-        where sql.tokens[place].isName && sql.tokens[place].name == own
-            && sql.tokens[place + 1].text == "."
-        {
-            changes.append((sql.tokens[place].range, newName.quotedName))
-        }
-        let range = sql.tokens[open].range.lowerBound..<sql.tokens[last].range.upperBound
-        return "CREATE TABLE \(newName.quotedName) " + text(range, changing: changes)
-    }
-
-    private func column(_ name: String) -> Range<Int>? {
-        columns.first { sql.tokens[$0.lowerBound].name == name.foldedName }
-    }
-
-    /// The definition of a column as it is written: its name, type and constraints.
-    ///
-    /// - Returns: `nil` if there is no such column.
-    package func source(ofColumn name: String) -> String? {
-        column(name).map(sql.source)
-    }
-
-    /// The statement with a further constraint at the end of a column.
-    ///
-    /// - Returns: `nil` if there is no such column.
-    func adding(_ constraint: String, to name: String) -> String? {
-        guard let column = column(name) else { return nil }
-        let end = sql.tokens[column.upperBound - 1].range.upperBound
-        return text(0..<sql.bytes.count, changing: [(end..<end, " " + constraint)])
-    }
-
-    /// The statement with another type of a column.
-    ///
-    /// - Returns: `nil` if there is no such column.
-    func changingType(of name: String, to type: String) -> String? {
-        guard let column = column(name) else { return nil }
-        // <https://www.sqlite.org/syntax/column-constraint.html>
-        let constraints = [
-            "CONSTRAINT", "PRIMARY", "NOT", "NULL", "UNIQUE", "CHECK", "DEFAULT", "COLLATE",
-            "REFERENCES", "GENERATED", "AS",
-        ]
-        let end =
-            column.dropFirst().first { constraints.contains(where: sql.tokens[$0].isWord) }
-            ?? column.upperBound
-        let range =
-            sql.tokens[column.lowerBound].range.upperBound..<sql.tokens[end - 1].range.upperBound
-        return text(0..<sql.bytes.count, changing: [(range, type.isEmpty ? "" : " " + type)])
-    }
-
-    private func text(_ range: Range<Int>, changing changes: [(Range<Int>, String)]) -> String {
-        var result: [UInt8] = []
-        var start = range.lowerBound
-        for (place, replacement) in changes {
-            result += sql.bytes[start..<place.lowerBound]
-            result += replacement.utf8
-            start = place.upperBound
-        }
-        result += sql.bytes[start..<range.upperBound]
-        return String(decoding: result, as: UTF8.self)
     }
 }
