@@ -8,8 +8,8 @@ import MigrationKit
 struct OlderVersionsCheck {
     private let before: [SchemaObject.Identity: SchemaObject]
     private let after: [SchemaObject.Identity: SchemaObject]
-    private let virtualTables: [String]
 
+    /// The objects are without those that belong to SQLite or to a virtual table.
     init(before: some Sequence<SchemaObject>, after: some Sequence<SchemaObject>) {
         func byIdentity(_ objects: some Sequence<SchemaObject>)
             -> [SchemaObject.Identity: SchemaObject]
@@ -18,22 +18,10 @@ struct OlderVersionsCheck {
         }
         self.before = byIdentity(before)
         self.after = byIdentity(after)
-        virtualTables = [self.before, self.after].flatMap { objects in
-            objects.values.filter(\.isVirtualTable).map(\.name.foldedName)
-        }
     }
 
     private func old(table name: String) -> SchemaObject? {
         before[SchemaObject.Identity(kind: .table, name: name.foldedName)]
-    }
-
-    /// Virtual tables keep their content in tables of their own.
-    private func isShadow(_ name: String) -> Bool {
-        let name = name.foldedName
-        return virtualTables.contains { table in
-            name.hasPrefix(table + "_")
-                && shadowNames.contains(String(name.dropFirst(table.count + 1)))
-        }
     }
 
     /// The triggers of a table after the step.
@@ -53,7 +41,6 @@ struct OlderVersionsCheck {
         guard let old = before[identity] else {
             return now.map(reasons(forNew:))?.map { StepEffect.Reason($0) } ?? []
         }
-        guard !isShadow(old.table) else { return [] }
         guard identity.kind == .table else { return reasons(forChanged: old, to: now) }
         guard let now else { return [.init("\(old.quoted) is gone")] }
         let changed = reasons(forChanged: old, now).map { StepEffect.Reason($0) }
@@ -178,9 +165,7 @@ struct OlderVersionsCheck {
         switch object.kind {
         case .view: return []
         case .table:
-            guard !isShadow(object.name), !object.isVirtualTable,
-                let text = try? TableText(object.sql)
-            else { return [] }
+            guard let text = try? TableText(object.sql) else { return [] }
             return Set(
                 text.references.compactMap { reference -> String? in
                     guard let parent = old(table: reference.referencedTable),
@@ -301,7 +286,7 @@ struct OlderVersionsCheck {
             return "the content of \(table.quoted) was changed"
         }
         let updates = updated.sorted { $0.key < $1.key }.compactMap { name, columns -> String? in
-            guard let table = old(table: name), !isShadow(name) else { return nil }
+            guard let table = old(table: name) else { return nil }
             guard let was = try? TableText(table.sql) else {
                 return "rows of \(table.quoted) were changed"
             }
@@ -314,7 +299,7 @@ struct OlderVersionsCheck {
         }
         let changesIDs = updated["sqlite_sequence"] != nil || deleted.contains("sqlite_sequence")
         let deletes = deleted.sorted().compactMap { name -> String? in
-            guard let table = old(table: name), !isShadow(name) else { return nil }
+            guard let table = old(table: name) else { return nil }
             return "rows of \(table.quoted) were deleted"
         }
         return commands + updates + deletes
@@ -346,12 +331,5 @@ extension SchemaObject {
         "\(kind.rawValue) '\(name.split(whereSeparator: \.isNewline).joined(separator: " "))'"
     }
 }
-
-/// The names of the tables in which SQLite's modules keep their content, behind that of the virtual
-/// table. <https://www.sqlite.org/fts5.html#fts5_data_structures>
-private let shadowNames: Set<String> = [
-    "data", "idx", "content", "docsize", "config", "segments", "segdir", "stat", "node", "rowid",
-    "parent",
-]
 
 private let rowIDNames: Set<String> = ["rowid", "oid", "_rowid_"]

@@ -102,14 +102,19 @@ extension SchemaObject {
             "AND \(areOwn) \(order)"
         )
         guard objects.contains(where: \.isVirtualTable) else { return objects }
-        // <https://www.sqlite.org/pragma.html#pragma_table_list>
+        let shadows = try shadowTables(of: db)
+        return objects.filter { !shadows.contains($0.table) }
+    }
+
+    /// The tables in which virtual tables keep their content.
+    /// <https://www.sqlite.org/vtab.html#xshadowname>
+    fileprivate static func shadowTables(of db: Database) throws -> Set<String> {
         let statement = try db.cachedStatement(
             sql: """
                 SELECT name FROM pragma_table_list WHERE schema = 'main' AND type = 'shadow'
                 """
         )
-        let shadows = try String.fetchSet(statement)
-        return objects.filter { !shadows.contains($0.table) }
+        return try String.fetchSet(statement)
     }
 
     /// The condition of those that aren't of SQLite or GRDB.
@@ -146,17 +151,23 @@ extension SchemaObject {
 
 // MARK: - What Has Changed
 
-/// A database's schema, of which only what has changed is read again. A run looks at it at every
-/// statement that changes it, so it takes SQLite's own functions: rows of GRDB's would be most of the
-/// work.
+/// A database's own objects, of which only what has changed is read again. A run looks at them at
+/// every statement that changes them, so it takes SQLite's own functions: rows of GRDB's would be most
+/// of the work.
 struct KnownSchema {
-    private var rows: [Int64: (text: ContiguousArray<UInt8>, object: SchemaObject)] = [:]
+    private struct KnownRow {
+        let text: ContiguousArray<UInt8>
+        /// `nil` if a virtual table owns it.
+        var object: SchemaObject?
+    }
+
+    private var rows: [Int64: KnownRow] = [:]
     /// SQLite's own count of changes. <https://www.sqlite.org/pragma.html#pragma_schema_version>
     private var version: Int32?
     /// The numbers by which programs tell a file's version and kind.
     private(set) var versions: [Int32] = []
 
-    var objects: [SchemaObject] { rows.values.map(\.object) }
+    var objects: [SchemaObject] { rows.values.compactMap(\.object) }
 
     mutating func readVersions(_ db: Database) throws {
         versions = try ["user_version", "application_id"].map { try Self.number($0, db) }
@@ -172,7 +183,7 @@ struct KnownSchema {
         let version = try Self.number("schema_version", db)
         guard version != self.version else { return [] }
         self.version = version
-        var changes: [(old: SchemaObject?, new: SchemaObject?)] = []
+        var changed: [(row: Int64, old: SchemaObject?)] = []
         var gone = Set(rows.keys)
         let sql = """
             SELECT CAST(sql AS TEXT), rowid, CAST(type AS TEXT), CAST(name AS TEXT),
@@ -188,12 +199,27 @@ struct KnownSchema {
             gone.remove(row)
             let old = rows[row]
             guard old?.text.elementsEqual(bytes) != true else { return }
-            let new = SchemaObject(statement)
-            rows[row] = (ContiguousArray(bytes), new)
-            changes.append((old?.object, new))
+            rows[row] = KnownRow(text: ContiguousArray(bytes), object: SchemaObject(statement))
+            changed.append((row, old?.object))
         }
-        for row in gone { changes.append((rows.removeValue(forKey: row)?.object, nil)) }
-        return changes
+        for row in gone { changed.append((row, rows.removeValue(forKey: row)?.object)) }
+        try removeShadows(changed.map(\.row), db)
+        return changed.map { ($0.old, rows[$0.row]?.object) }
+    }
+
+    /// Asks only if the name of what has changed may be that of a virtual table's content.
+    private mutating func removeShadows(_ changed: [Int64], _ db: Database) throws {
+        let owners = objects.filter(\.isVirtualTable).map { "\($0.name.foldedName)_" }
+        guard !owners.isEmpty else { return }
+        let doubtful = changed.filter { row in
+            guard let table = rows[row]?.object?.table.foldedName else { return false }
+            return owners.contains(where: table.hasPrefix)
+        }
+        guard !doubtful.isEmpty else { return }
+        let shadows = try SchemaObject.shadowTables(of: db)
+        for row in doubtful where shadows.contains(rows[row]?.object?.table ?? "") {
+            rows[row]?.object = nil
+        }
     }
 
     private static func number(_ pragma: String, _ db: Database) throws -> Int32 {
