@@ -12,6 +12,7 @@ enum InstalledVersion {
         let reasons = effect.reasons(after: step.after.objects)
         guard !reasons.isEmpty else { return }
         let places = places(of: Set(reasons), step)
+        let word = step.format == nil ? "older: .work" : "-- migrate:older works"
         for reason in reasons {
             findings.add(
                 .breaksInstalledVersion,
@@ -20,7 +21,7 @@ enum InstalledVersion {
                 "older versions may not work with the database: \(reason.text)",
                 fix:
                     "Do it in a later release, when no older version is in use; or, if they do work "
-                    + "with it, say so in the migration: -- migrate:older works"
+                    + "with it, say so in the migration: \(word)"
             )
         }
     }
