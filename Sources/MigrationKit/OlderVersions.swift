@@ -33,7 +33,8 @@ extension OlderVersions {
 
     /// - Parameter text: What the journal keeps.
     package init(text: String) {
-        let lines = text.split(separator: "\n").map(String.init)
-        self = lines == ["work"] ? .work : .fail(reasons: Array(lines.dropFirst()))
+        self =
+            text == "work"
+            ? .work : .fail(reasons: text.split(separator: "\n").dropFirst().map(String.init))
     }
 }

@@ -33,10 +33,12 @@ struct OlderVersionsCheck {
 
     // MARK: - The Schema
 
-    /// - Parameter states: What the object was after each change of it; `nil` when it was gone.
-    func reasons(for identity: SchemaObject.Identity, _ states: [SchemaObject?]) -> [StepEffect
-        .Reason]
-    {
+    /// - Parameter states: What the object was after each change of it, the last one as it is now;
+    ///   `nil` when it was gone.
+    func reasons(
+        for identity: SchemaObject.Identity,
+        _ states: [SchemaObject?]
+    ) -> [StepEffect.Reason] {
         let now = after[identity]
         guard let old = before[identity] else {
             return now.map(reasons(forNew:))?.map { StepEffect.Reason($0) } ?? []
@@ -48,7 +50,7 @@ struct OlderVersionsCheck {
             let again = "\(old.quoted) was created again, and its rows may have changed"
             return [.init(again, stillRuns: true)] + changed
         }
-        let lost = states.compactMap(\.self).flatMap { lostColumns(of: old, in: $0) }
+        let lost = states.dropLast().compactMap(\.self).flatMap { lostColumns(of: old, in: $0) }
         let again = Set(lost).subtracting(lostColumns(of: old, in: now)).sorted()
         return changed
             + again.map { name in
@@ -82,9 +84,9 @@ struct OlderVersionsCheck {
     }
 
     private func reasons(forChanged old: SchemaObject, _ new: SchemaObject) -> [String] {
-        guard old.meaning != new.meaning else { return [] }
+        guard old.sql != new.sql else { return [] }
         guard let (was, now) = try? (TableText(old.sql), TableText(new.sql)) else {
-            return ["\(old.quoted) has another definition"]
+            return old.meaning == new.meaning ? [] : ["\(old.quoted) has another definition"]
         }
         var reasons: [String] = []
         for column in was.columns {
@@ -161,7 +163,6 @@ struct OlderVersionsCheck {
     }
 
     private func reasons(forNew object: SchemaObject) -> [String] {
-        let sql = SQLTokens(object.sql)
         switch object.kind {
         case .view: return []
         case .table:
@@ -182,6 +183,7 @@ struct OlderVersionsCheck {
             let isOfOld =
                 old(table: object.table) != nil
                 || before[.init(kind: .view, name: object.table.foldedName)] != nil
+            let sql = SQLTokens(object.sql)
             guard isOfOld, let begin = sql.tokens.firstIndex(where: { $0.isWord("BEGIN") }) else {
                 return []
             }
@@ -252,6 +254,10 @@ struct OlderVersionsCheck {
     /// Views and triggers that are as they were, but may mean something else with the new columns of a
     /// table: they take all of its columns, or a name in them is that of a new one.
     var reasonsOfReaders: [String] {
+        let readers = before.values.filter { old in
+            (old.kind == .view || old.kind == .trigger) && after[old.identity] != nil
+        }
+        guard !readers.isEmpty else { return [] }
         let grown = before.values.compactMap { old -> (name: String, new: Set<String>)? in
             guard old.kind == .table, let now = after[old.identity], now.sql != old.sql,
                 let (was, text) = try? (TableText(old.sql), TableText(now.sql))
@@ -260,10 +266,7 @@ struct OlderVersionsCheck {
             return new.isEmpty ? nil : (old.name.foldedName, new)
         }
         guard !grown.isEmpty else { return [] }
-        return before.values.filter { old in
-            guard old.kind == .view || old.kind == .trigger, after[old.identity] != nil else {
-                return false
-            }
+        return readers.filter { old in
             let sql = SQLTokens(old.sql)
             let names = sql.allNames
             return grown.contains { table, new in

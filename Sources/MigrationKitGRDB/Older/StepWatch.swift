@@ -15,11 +15,13 @@ final class StepWatch {
 
     /// Runs a step's work in a transaction, and judges its effect.
     ///
-    /// - Parameter known: The schema as the step before left it; the one after this step afterwards.
+    /// - Parameters:
+    ///   - known: The schema as the step before left it; the one after this step afterwards.
+    ///   - body: Returns whether it wrote the schema table other than by SQLite's own statements.
     static func judging(
         _ known: inout KnownSchema?,
         _ db: Database,
-        _ body: () throws -> Void
+        _ body: () throws -> Bool
     ) throws -> OlderVersions {
         var schema = known ?? KnownSchema()
         _ = try schema.readAnew(db)
@@ -28,7 +30,7 @@ final class StepWatch {
         let observer = Observer(watch)
         db.add(transactionObserver: observer)
         defer { db.remove(transactionObserver: observer) }
-        try body()
+        watch.effect.writesSchema = try body()
         try watch.look()
         try watch.known.readVersions(db)
         watch.effect.changesVersions = watch.known.versions != schema.versions
@@ -72,8 +74,6 @@ final class StepWatch {
 
         /// `DROP` is no such event: its effect is seen at the next look.
         private func look() {
-            // SQLite doesn't count what is written to its table of the schema.
-            if watch.db.hasWritableSchema { watch.effect.writesSchema = true }
             do { try watch.look() } catch { self.error = error }
         }
 

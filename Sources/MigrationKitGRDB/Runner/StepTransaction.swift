@@ -25,28 +25,31 @@ package struct StepTransaction {
     /// Runs a step's closure, and checks foreign keys as the step asks for it.
     ///
     /// - Parameter earlier: The violations that may remain.
+    /// - Returns: What ``run(_:mayFillLedger:_:)`` returns.
     /// - Throws: What ``run(_:mayFillLedger:_:)`` and ``ForeignKeyCheck`` throw.
-    func run(
+    @discardableResult func run(
         _ step: MigrationStep<Database>,
         allowing earlier: ForeignKeyViolations? = nil,
         _ body: (Database) throws -> Void
-    ) throws {
-        try run(step.identifier, body)
+    ) throws -> Bool {
+        let wroteSchema = try run(step.identifier, body)
         try ForeignKeyCheck.run(after: step, allowing: earlier, in: db)
         // Not before the check, since SQLite then forgets what violates them.
         db.set("PRAGMA defer_foreign_keys = OFF")
+        return wroteSchema
     }
 
     /// Runs a step's closure.
     ///
     /// - Parameter mayFillLedger: Whether the closure may record steps.
+    /// - Returns: Whether it wrote the schema table other than by SQLite's own statements.
     /// - Throws: What the closure throws; `MigrationKitError.stepEndedTransaction(_:)`;
     ///   `MigrationKitError.stepChangedLedger(_:)`.
-    package func run(
+    @discardableResult package func run(
         _ identifier: String,
         mayFillLedger: Bool = false,
         _ body: (Database) throws -> Void
-    ) throws {
+    ) throws -> Bool {
         let guardian = CommitGuard(identifier: identifier, on: db)
         db.add(transactionObserver: guardian)
         defer { db.remove(transactionObserver: guardian) }
@@ -77,6 +80,7 @@ package struct StepTransaction {
             try GRDBMigrationVerifier.readSchemaAnew(in: db)
             try GRDBMigrationVerifier.verifyStructure(in: db)
         }
+        return guardian.sawSchemaWrite
     }
 
     /// Whether a temporary table would receive rows that belong in the ledger.

@@ -1,3 +1,4 @@
+import Foundation
 import GRDB
 import GRDBSQLite
 import MigrationKit
@@ -198,7 +199,13 @@ struct KnownSchema {
             )
             gone.remove(row)
             let old = rows[row]
-            guard old?.text.elementsEqual(bytes) != true else { return }
+            let isSame = old?.text.withUnsafeBytes { text in
+                guard let one = text.baseAddress, let other = bytes.baseAddress else {
+                    return false
+                }
+                return text.count == bytes.count && memcmp(one, other, bytes.count) == 0
+            }
+            guard isSame != true else { return }
             rows[row] = KnownRow(text: ContiguousArray(bytes), object: SchemaObject(statement))
             changed.append((row, old?.object))
         }
@@ -233,19 +240,20 @@ struct KnownSchema {
         _ db: Database,
         _ body: (OpaquePointer) -> Void
     ) throws {
-        let statement = try db.cachedStatement(sql: sql).sqliteStatement
-        defer { sqlite3_reset(statement) }
-        while true {
-            switch sqlite3_step(statement) {
-            case SQLITE_ROW: body(statement)
-            case SQLITE_DONE: return
-            case let code:
-                throw DatabaseError(
-                    resultCode: ResultCode(rawValue: code),
-                    message: String(cString: sqlite3_errmsg(db.sqliteConnection)),
-                    sql: sql
-                )
-            }
+        // GRDB's cache is emptied by every change of the schema.
+        var statement: OpaquePointer?
+        defer { sqlite3_finalize(statement) }
+        var code = sqlite3_prepare_v2(db.sqliteConnection, sql, -1, &statement, nil)
+        while code == SQLITE_OK || code == SQLITE_ROW, let statement {
+            code = sqlite3_step(statement)
+            if code == SQLITE_ROW { body(statement) }
+        }
+        guard code == SQLITE_DONE else {
+            throw DatabaseError(
+                resultCode: ResultCode(rawValue: code),
+                message: String(cString: sqlite3_errmsg(db.sqliteConnection)),
+                sql: sql
+            )
         }
     }
 }

@@ -198,6 +198,15 @@ import Testing
             []
         ),
         (
+            "CREATE INDEX i ON note (body); PRAGMA writable_schema = ON; "
+                + "UPDATE sqlite_schema SET sql = replace(sql, 'TEXT NOT NULL', 'TEXT          ') "
+                + "WHERE name = 'note'; PRAGMA writable_schema = OFF",
+            [
+                "column 'title' of table 'note' has another definition",
+                "the schema was written without SQLite's own statements",
+            ]
+        ),
+        (
             "CREATE UNIQUE INDEX i ON note (title)",
             ["the new index 'i' may refuse rows of table 'note'"]
         ),
