@@ -138,6 +138,49 @@ import Testing
         #expect(try tool.folder.data("store.db") == before)
     }
 
+    /// What finds no room in a downgrade: the copy, or what the rollback adds, while it is tried or at
+    /// its commit. A copy that was made is the whole store.
+    @Test(
+        arguments: [(300, 800, 1), (1000, 1200, 2000), (1000, 1800, 300)].flatMap { room in
+            Limit.allCases.map { (room, $0) }
+        },
+        Journal.allCases
+    )
+    func downgradeThatFindsNoRoomLeavesTheNewerStore(
+        _ where: ((fileSize: Int, diskSize: Int, rows: Int), Limit),
+        _ journal: Journal
+    ) throws {
+        let (room, limit) = `where`
+        try tool.write(
+            "0002_tags",
+            up: "CREATE TABLE tag (id INTEGER);",
+            down: Self.insert(room.rows) + "\nDROP TABLE tag;"
+        )
+        #expect(try tool.onStore("migrate").status == 0)
+        unlink(tool.migrations + "/0002_tags.sql")
+        _ = try tool.shell("PRAGMA journal_mode = \(journal.rawValue);")
+        let (size, content) = (try tool.folder.data("store.db").count, try self.content())
+
+        let shown = try runWithoutRoom(
+            limit,
+            kilobytes: limit == .fileSize ? room.fileSize : room.diskSize,
+            ["downgrade", "--yes"]
+        )
+        #expect(shown.status == 74, "\(shown)")
+        let said = shown.stdout.split(whereSeparator: \.isWhitespace).joined(separator: " ")
+        #expect(said.contains("nothing has changed") || room.rows == 1, "\(shown)")
+        let names = try tool.folder.names
+        let copy = names.first { $0.contains("before-downgrade") }
+        #expect(names.filter { $0 != copy } == ["migrations", "password", "store.db"])
+        #expect(copy == nil || room.rows == 300)
+        #expect(try copy.map { try self.content(of: tool.folder.path($0)) } ?? content == content)
+        #expect(try tool.folder.data("store.db").count == size)
+        #expect(try self.content() == content)
+        let next = try tool.onStore("downgrade", "--yes")
+        #expect(next.status == 0, "\(next)")
+        #expect(try tool.shell("PRAGMA integrity_check;") == "ok")
+    }
+
     @Test func newStoreThatFindsNoRoomIsNoStore() throws {
         try FileManager.default.removeItem(atPath: tool.database)
         let shown = try runWithoutRoom(.fileSize, kilobytes: 0, ["migrate"])
@@ -148,8 +191,12 @@ import Testing
     // MARK: - Without Room
 
     /// Everything in the store, as SQL.
-    private func content() throws -> String {
-        try tool.shell(".dump\nPRAGMA integrity_check;")
+    private func content(of path: String? = nil) throws -> String {
+        try SQLCipherShell.run(
+            path ?? tool.database,
+            key: "x'\(tool.password)'",
+            ".dump\nPRAGMA integrity_check;"
+        )
     }
 
     /// Runs a command of the tool on the store, with a terminal to show its progress on.

@@ -18,7 +18,7 @@ import Testing
     /// One of each kind of command, in the form that does most to the disk.
     @Test(arguments: [
         "migrate-log", "migrate-sorting", "migrate-backup-wal", "migrate-new", "redo-all-delete",
-        "repair-delete",
+        "downgrade-wal", "repair-delete",
         "schema-load", "encrypt-keep", "rekey-log", "backup-log", "restore-keep", "salvage-log",
         "launch-pool", "rotate-wal",
     ])

@@ -34,7 +34,10 @@ import Testing
     }
 
     /// A judge that finds nothing may be blind: here the disk ignores a synchronization.
-    @Test(arguments: ["rekey-delete", "restore-delete", "backup-delete", "migrate-backup-delete"])
+    @Test(arguments: [
+        "rekey-delete", "restore-delete", "backup-delete", "migrate-backup-delete",
+        "downgrade-delete",
+    ])
     func ignoredSynchronizationIsSeen(_ name: String) throws {
         // The first is that of the new file, which is synchronized once.
         let results = try Self.ignoredSyncs(of: name, first: 1)

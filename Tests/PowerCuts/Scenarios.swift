@@ -376,6 +376,26 @@ extension Scenario {
                     prepare: { try prepareApplied($0, form, upTo: "0004") },
                     repeats: false
                 ),
+                // An older version, which has the first step alone.
+                Scenario(
+                    name: "downgrade-\(form)",
+                    arguments: onStore("downgrade", "--yes"),
+                    watched: [
+                        .store,
+                        Watched(name: Place.databaseName + ".before-downgrade-1", isNew: true),
+                    ],
+                    // A run after a cut makes another copy.
+                    others: [Place.databaseName + ".before-downgrade-2"],
+                    versionCount: 3,
+                    prepare: { place in
+                        try prepareApplied(place, form, upTo: "0004")
+                        let manager = FileManager.default
+                        for name in try manager.contentsOfDirectory(atPath: place.migrations)
+                        where !name.hasPrefix("0001") {
+                            try manager.removeItem(atPath: place.migrations + "/" + name)
+                        }
+                    }
+                ),
             ]
         }
     }

@@ -71,6 +71,12 @@ public enum MigrationBackup {
         return try body(copy)
     }
 
+    /// Removes what a killed run has left beside the backup that it had made, unless another is at work.
+    package static func removeLeftovers(of path: String) {
+        let lock = FileLock(beside: path, suffix: FileLock.migrationSuffix)
+        try? lock.withLock(timeout: 0) { NewFiles(for: path).removeLeftovers() }
+    }
+
     /// Throws if the file exists, or a file that SQLite would take for its journal, or if the name
     /// is that of another database's journal.
     private static func checkIsFree(_ path: String) throws {

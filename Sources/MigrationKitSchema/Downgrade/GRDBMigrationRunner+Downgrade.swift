@@ -126,10 +126,11 @@ extension GRDBMigrationRunner {
     }
 
     /// A free name beside the database. A copy that was killed has the name that the next one takes, and
-    /// is removed by it.
+    /// is removed by it; of one that was killed when it had its name, the rest is removed here.
     private static func pathOfBackup(_ path: String) -> String {
         var number = 1
         while FileManager.default.fileExists(atPath: "\(path).before-downgrade-\(number)") {
+            MigrationBackup.removeLeftovers(of: "\(path).before-downgrade-\(number)")
             number += 1
         }
         return "\(path).before-downgrade-\(number)"
