@@ -93,8 +93,11 @@ struct Everything: Equatable {
                     let columns =
                         table == "grdb_migrationkit_journal"
                         ? "id, identifier, event, checksum" : "*"
-                    rows[table] = try Row.fetchAll(db, sql: "SELECT \(columns) FROM \"\(table)\"")
-                        .map { Array($0.databaseValues) }
+                    rows[table] = try Row.fetchAll(
+                        db,
+                        sql: "SELECT \(columns) FROM \(table.quoted)"
+                    )
+                    .map { Array($0.databaseValues) }
                 }
             )
         }

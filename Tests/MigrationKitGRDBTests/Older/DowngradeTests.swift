@@ -2,9 +2,10 @@ import Foundation
 import GRDB
 import MigrationKit
 import MigrationKitGRDB
-import MigrationKitSchema
 import TestSupport
 import Testing
+
+@testable import MigrationKitSchema
 
 /// A program takes back steps that it has never heard of, by the SQL in the database.
 @Suite struct DowngradeTests {
@@ -166,8 +167,17 @@ import Testing
 
     @Test(
         arguments: [
-            ("UPDATE note SET body = NULL", ["values of column note.body"]),
-            ("UPDATE note SET title = 'longer' WHERE id = 1", ["values of column note.title"]),
+            ("UPDATE note SET body = NULL", ["values of column note.body, in 1 row"]),
+            (
+                "UPDATE note SET title = 'longer' WHERE id = 1",
+                ["values of column note.title, in 1 row"]
+            ),
+            ("UPDATE note SET title = 'z'", ["values of column note.title, in 2 rows"]),
+            (
+                "DELETE FROM note WHERE id = 1; UPDATE note SET title = 'z'",
+                ["values of column note.title, in 1 row", "1 row of table note"]
+            ),
+            ("UPDATE note SET id = id + 10", ["2 rows of table note"]),
             ("DELETE FROM note WHERE id = 1", ["1 row of table note"]),
             ("ALTER TABLE note RENAME TO n; ALTER TABLE n RENAME TO note", []),
         ]
@@ -177,6 +187,25 @@ import Testing
         #expect(try old.plannedDowngrade(in: writer).losses.map(\.description) == losses)
         let (_, lost, _) = try old.downgrade(in: writer)
         #expect(lost.map(\.description) == losses)
+    }
+
+    /// More values than are kept one by one.
+    @Test(
+        arguments: [
+            ("UPDATE note SET title = 'z'", ["values of column note.title"]),
+            ("DELETE FROM note WHERE id = 1; UPDATE note SET title = 'z'", ["1 row of table note"]),
+            ("ALTER TABLE note RENAME COLUMN title TO name", []),
+            ("UPDATE note SET title = title || ''; ALTER TABLE note ADD COLUMN x", []),
+        ]
+    )
+    func lossesOfALargeDatabaseAreListedBySums(_ sql: String, _ losses: [String]) throws {
+        try migrate()
+        let found = try writer.write { db in
+            let before = try TableContents(of: db, keepingAtMost: 2)
+            try db.execute(sql: sql)
+            return try before.losses(to: TableContents(of: db, keepingAtMost: 2))
+        }
+        #expect(found.map(\.description) == losses)
     }
 
     @Test func repairKeepsTheNewWayBack() throws {

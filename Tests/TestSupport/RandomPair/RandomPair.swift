@@ -50,6 +50,12 @@ package struct RandomPair: Encodable {
         return first..<first + Samples.count(count)
     }
 
+    /// Rows of the wanted schema.
+    package var newerInserts: [String] {
+        var sketch = to
+        return sketch.inserts()
+    }
+
     package var schemaRenames: [SchemaRename] {
         renames.map {
             $0.count == 2
