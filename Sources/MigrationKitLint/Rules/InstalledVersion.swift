@@ -13,7 +13,8 @@ enum InstalledVersion {
         guard !reasons.isEmpty else { return }
         let places = places(of: Set(reasons), step)
         let word = step.format == nil ? "older: .work" : "-- migrate:older works"
-        for reason in reasons {
+        // What rows refuse is another rule's finding.
+        for reason in reasons where places[reason]?.rejection == nil {
             findings.add(
                 .breaksInstalledVersion,
                 level: reason.stillRuns ? .note : .warning,
@@ -50,13 +51,13 @@ extension StepEffect {
         let changes = statement.after.changes(since: statement.before)
         note(changes)
         // SQLite reports the rows of a dropped table as deleted.
-        let rows = statement.actions.contains { $0.kind == .drop } ? [] : statement.actions
+        let isDrop = statement.actions.contains { $0.kind == .drop }
         var writesRows = false
-        for action in rows where action.database != "temp" && !action.isOfSchema {
+        for action in statement.actions where action.database != "temp" && !action.isOfSchema {
             switch action.kind {
             case .update:
                 note(.update(table: action.name, columns: action.detail.map { [$0] } ?? []))
-            case .delete: note(.delete(table: action.name))
+            case .delete where !isDrop: note(.delete(table: action.name))
             case .insert: note(.insert(table: action.name))
             default: continue
             }

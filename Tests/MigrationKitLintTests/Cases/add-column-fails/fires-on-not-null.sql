@@ -2,5 +2,4 @@
 -- migration: 0001_notes
 CREATE TABLE notes (id INTEGER PRIMARY KEY, title TEXT);
 -- migration: 0002_color
--- expect in migration: breaks-installed-version
 ALTER TABLE notes ADD COLUMN color TEXT NOT NULL;  -- expect: add-column-fails
