@@ -1,5 +1,6 @@
 import ArgumentParser
 import MigrationKit
+import MigrationKitGRDB
 import MigrationKitSchema
 
 struct RepairCommand: StoreCommand {
@@ -101,7 +102,8 @@ struct RepairCommand: StoreCommand {
         try store.checkIsAdopted()
         let overview = try store.runner.overview(of: store.writer)
         try check(renamings, overview, store.runner)
-        let changed = overview.changed.filter(named.contains)
+        let changed = store.runner.registry.repairable(among: overview.applied, overview.records)
+            .filter(named.contains)
         let questions =
             [changed].filter { !$0.isEmpty }.map(Self.question)
             + renamings.map { question(about: $0, overview, store.runner) }

@@ -170,6 +170,21 @@ extension MigrationRegistry<Database> {
         }
     }
 
+    /// The applied steps whose record `repair` brings up to date, in order: those whose checksum
+    /// differs, or only the way back, which hasn't run.
+    package func repairable(
+        among applied: Set<String>,
+        _ records: [String: MigrationRecord]
+    ) -> [String] {
+        let changed = changed(among: applied, records)
+        return steps.compactMap { step in
+            guard applied.has(step.identifier) else { return nil }
+            let hasNewWayBack =
+                step.rollbackSQL != nil && step.rollbackSQL != records[step.identifier]?.rollbackSQL
+            return hasNewWayBack || changed.contains(step.identifier) ? step.identifier : nil
+        }
+    }
+
     /// The applied steps, in the order of the registry.
     package func applied(among applied: Set<String>) -> [MigrationStep<Database>] {
         steps.filter { applied.has($0.identifier) }

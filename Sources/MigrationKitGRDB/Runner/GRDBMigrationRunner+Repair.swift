@@ -13,7 +13,7 @@ extension GRDBMigrationRunner {
     ///   - identifiers: The steps.
     ///   - writer: The database, opened for writing.
     ///   - options: How long to wait for another process that is migrating the database.
-    /// - Returns: The identifiers of the steps whose text differed, in order.
+    /// - Returns: The identifiers of the steps whose text or rollback in SQL differed, in order.
     /// - Throws: `MigrationKitError.unknownMigrationIdentifier(_:)`.
     @discardableResult
     public func repairMigrations(
@@ -45,7 +45,7 @@ extension GRDBMigrationRunner {
     ///     ledger.
     ///   - writer: The database, opened for writing.
     ///   - options: How long to wait for another process that is migrating the database.
-    /// - Returns: The identifiers of the steps whose text differed, in order.
+    /// - Returns: The identifiers of the steps whose text or rollback in SQL differed, in order.
     /// - Throws: ``MigrationRepairError``; `MigrationKitError.unknownMigrationIdentifier(_:)`.
     @discardableResult
     public func repairMigrations(
@@ -73,9 +73,10 @@ extension GRDBMigrationRunner {
                     for old in forgotten {
                         try take(old, outOf: &applied, noting: .forgotten, db)
                     }
-                    let changed = try registry.changed(among: applied, db)
+                    let records = try MigrationJournal.records(db)
+                    let repairable = registry.repairable(among: applied, records)
                     let steps = registry.steps.filter {
-                        identifiers.contains($0.identifier) && changed.contains($0.identifier)
+                        identifiers.contains($0.identifier) && repairable.contains($0.identifier)
                     }
                     for step in steps {
                         try note(.repaired, step, db)

@@ -208,13 +208,15 @@ import Testing
         #expect(found.map(\.description) == losses)
     }
 
-    @Test func repairKeepsTheNewWayBack() throws {
+    @Test(arguments: ["CREATE TABLE tag (name)", "CREATE TABLE tag (name) "])
+    func repairKeepsTheNewWayBack(_ text: String) throws {
         try migrate(Self.step("0002", "CREATE TABLE tag (name)", down: "DROP TABLE tagz"))
         #expect(throws: DatabaseError.self) { try old.downgrade(in: writer) }
         #expect(try backups().isEmpty)
-        let corrected = Self.step("0002", "CREATE TABLE tag (name) ", down: "DROP TABLE tag")
-        try GRDBMigrationRunner(steps: [Self.first, corrected])
-            .repairMigrations(["0002"], in: writer)
+        let corrected = Self.step("0002", text, down: "DROP TABLE tag")
+        let runner = try GRDBMigrationRunner(steps: [Self.first, corrected])
+        #expect(try runner.repairMigrations(["0002"], in: writer) == ["0002"])
+        #expect(try runner.repairMigrations(["0002"], in: writer) == [])
         #expect(try old.downgrade(in: writer).report.steps.map(\.identifier) == ["0002"])
     }
 
