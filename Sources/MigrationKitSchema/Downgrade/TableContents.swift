@@ -67,9 +67,10 @@ struct TableContents: Sendable {
                 column: nil,
                 rows: old.rowCount
             )
-            // One with another name that has all that was in it was renamed.
-            let renamed = new.lazy.filter { $0.isOther(than: old) }.map { old.losses(to: $0) }
-            return renamed.first { $0.allSatisfy { $0.kind == .column } } ?? [gone]
+            // One with another name that has all its rows was renamed.
+            let renamed = new.filter { $0.isOther(than: old) }.map { old.losses(to: $0) }
+                .filter { $0.allSatisfy { $0.kind == .column } }
+            return renamed.min { $0.count < $1.count } ?? [gone]
         }
     }
 }

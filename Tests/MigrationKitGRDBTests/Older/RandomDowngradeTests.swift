@@ -265,11 +265,20 @@ private struct DowngradeRun {
                     problems.append("\(old.name).\(column.name) is gone: \(announced)")
                 }
             }
-            let missing = Self.missing(old, new, kept.map(\.number))
-            isLossy = isLossy || missing > 0
-            let rest = announced.filter { loss in
-                loss.kind != .column || kept.contains { loss.isOf($0.name) }
+            let all = Self.missing(old, new, kept.map(\.number))
+            isLossy = isLossy || all > 0
+            // One that was renamed and whose values have changed is announced as a whole.
+            let renamed = kept.filter { column in
+                announced.contains { $0.kind == .column && $0.isOf(column.name) }
             }
+            if !renamed.isEmpty, all == 0 {
+                problems.append("\(old.name) has renamed columns: \(announced)")
+            }
+            let told = kept.map(\.number).filter { number in
+                !renamed.contains { $0.number == number }
+            }
+            let missing = Self.missing(old, new, told)
+            let rest = announced.filter { $0.kind != .column }
             if missing > 0, rest.isEmpty {
                 problems.append("\(missing) rows of \(old.name) are others: \(announced)")
             }
