@@ -125,7 +125,9 @@ extension TableContents.Table {
             if new.columns[other].values == column.values, new.columns[other].sum == column.sum {
                 return true
             }
-            guard let pairs, !pairs.isEmpty else { return false }
+            // What few rows have in common may be chance.
+            guard other == place, let pairs, pairs.contains(where: { hash($0.old, place) != 0 })
+            else { return false }
             return pairs.allSatisfy { hash($0.old, place) == new.hash($0.new, other) }
         }
     }

@@ -314,11 +314,18 @@ private struct DowngradeRun {
             switch value.storage {
             case .null: "NULL"
             case .int64(let number): hex(Data("\(number)".utf8))
-            case .double(let number):
-                hex(Data((Int64(exactly: number).map { "\($0)" } ?? "\(number)").utf8))
+            case .double(let number): hex(Data(text(number).utf8))
             case .string(let text): hex(Data(text.utf8))
             case .blob(let data): "blob " + hex(data)
             }
+        }
+
+        /// As SQLite writes it: 1.0e+300.
+        private static func text(_ number: Double) -> String {
+            if let whole = Int64(exactly: number) { return "\(whole)" }
+            let text = String(format: "%.15g", number)
+            guard !text.contains("."), let end = text.firstIndex(of: "e") else { return text }
+            return text[..<end] + ".0" + text[end...]
         }
 
         private static func hex(_ data: Data) -> String {
