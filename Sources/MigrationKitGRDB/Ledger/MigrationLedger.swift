@@ -80,9 +80,9 @@ package enum MigrationLedger {
 extension MigrationRegistry<Database> {
     /// Throws if a newer program has migrated the database, or if applied steps are missing.
     func checkKnows(_ applied: Set<String>, _ db: Database) throws {
+        try checkHasAll(applied)
         let newer = try newer(among: applied, db)
         guard newer.isEmpty else { throw MigrationKitError.databaseIsNewer(newer) }
-        try checkHasAll(applied)
     }
 
     /// Throws if a newer program has migrated the database in a way with which this one can't work, or
@@ -94,12 +94,13 @@ extension MigrationRegistry<Database> {
         let unknown = unknown(among: applied)
         // The usual case, without the journal.
         guard !unknown.newer.isEmpty || !unknown.missing.isEmpty else { return [] }
+        // Without those, no way back is complete.
+        try checkHasAll(applied)
         let newer = try newer(among: applied, db)
         let works = newer.allSatisfy { $0.older == .work }
         guard works, newer.isEmpty || pending(given: applied).isEmpty else {
             throw MigrationKitError.databaseIsNewer(newer)
         }
-        try checkHasAll(applied)
         return unknown.newer
     }
 
