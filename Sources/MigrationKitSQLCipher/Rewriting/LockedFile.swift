@@ -21,9 +21,6 @@ protocol LockedFile {
     func unlock() throws
 }
 
-/// Another process changed the file while the lock was released for it.
-struct ChangedWhileWaiting: Error {}
-
 extension LockedFile {
     /// Waits until no other process has the file open. A process that has it open without a lock
     /// would go on writing to a file that no longer has a name.

@@ -1,0 +1,97 @@
+import Foundation
+import MigrationKitKeys
+import MigrationKitCommon
+import MigrationKitSQL
+
+/// A file that a command writes.
+struct OutputFile {
+    /// Its path, as it was given.
+    let path: String
+
+    /// Writes a text, replacing the existing content.
+    ///
+    /// A regular file is replaced as a whole or not at all, and keeps its mode. A symbolic link to one
+    /// is refused, since a stranger's change could lead it to any file. If the path leads to a pipe, a
+    /// device or an open descriptor (`/dev/stdout`), the text is written there.
+    ///
+    /// - Throws: ``MigrationCLIError/cannotWrite(path:reason:)``; ``CommandError``.
+    func write(_ text: String) throws {
+        let place = try place()
+        if case .file(let target, let status) = place,
+            (status?.st_mode ?? S_IFREG) & S_IFMT == S_IFREG
+        {
+            guard target == path else {
+                throw MigrationCLIError.cannotWrite(
+                    path: path,
+                    reason: "it is a link; give the path of the file itself"
+                )
+            }
+            try Repository.refuseLink(path)
+        }
+        switch place {
+        case .descriptor(let number):
+            try send(text, to: number)
+        case .file(let path, let status) where (status?.st_mode ?? S_IFREG) & S_IFMT == S_IFREG:
+            try replace(path, mode: status.map { $0.st_mode & 0o7777 }, with: text)
+        case .file(let path, _):
+            let descriptor = open(path, O_WRONLY | O_CLOEXEC | O_NOCTTY)
+            guard descriptor >= 0 else { throw failure(errno) }
+            defer { close(descriptor) }
+            try send(text, to: descriptor)
+        }
+    }
+
+    // MARK: -
+
+    private enum Place {
+        /// A descriptor that the process has open.
+        case descriptor(Int32)
+        /// Not a link; the status is `nil` if nothing exists there.
+        case file(String, stat?)
+    }
+
+    /// Follows links itself: realpath(3) fails for a dangling link and for a descriptor's.
+    private func place() throws -> Place {
+        var current = path
+        // As many links as the kernel follows.
+        for _ in 0...40 {
+            let folder = (current as NSString).deletingLastPathComponent
+            let name = (current as NSString).lastPathComponent
+            if let number = descriptor(name, in: folder.isEmpty ? "." : folder) {
+                return .descriptor(number)
+            }
+            var status = stat()
+            guard lstat(current, &status) == 0 else {
+                guard errno == ENOENT else { throw failure(errno) }
+                return .file(current, nil)
+            }
+            guard status.st_mode & S_IFMT == S_IFLNK else { return .file(current, status) }
+            guard let next = linkTarget(current) else { throw failure(errno) }
+            current = next.hasPrefix("/") || folder.isEmpty ? next : "\(folder)/\(next)"
+        }
+        throw failure(ELOOP)
+    }
+
+    /// The descriptor that a name in `/proc/self/fd` or `/dev/fd` means. Its file has a position
+    /// and perhaps no name, so it isn't opened again.
+    private func descriptor(_ name: String, in folder: String) -> Int32? {
+        guard let number = Int32(name) else { return nil }
+        return realPath(folder) == "/proc/\(getpid())/fd" ? number : nil
+    }
+
+    private func replace(_ path: String, mode: mode_t?, with text: String) throws {
+        do {
+            try NewFile.write(text.utf8, to: path, mode: mode, replaces: true)
+        } catch let error as NewFileError {
+            throw failure(error.code)
+        }
+    }
+
+    private func send(_ text: String, to descriptor: Int32) throws {
+        if let code = writeAll(Data(text.utf8), to: descriptor) { throw failure(code) }
+    }
+
+    private func failure(_ code: Int32) -> MigrationCLIError {
+        .cannotWrite(path: path, reason: systemReason(code))
+    }
+}
