@@ -58,6 +58,14 @@ public struct MigrationStep<Database>: Sendable {
     /// that doesn't know the step can take it back; `nil` if there is none.
     public let rollbackSQL: String?
 
+    /// What must hold before the change: a row that one of them returns refuses the step, in its
+    /// transaction and before ``apply``.
+    public let requirements: [CheckQuery]
+
+    /// What must hold after the change: a row that one of them returns undoes the step, after ``apply``
+    /// and before the commit. A step without a transaction isn't undone, only not recorded.
+    public let checks: [CheckQuery]
+
     /// Performs the change.
     public let apply: @Sendable (Database) throws -> Void
 
@@ -79,6 +87,8 @@ public struct MigrationStep<Database>: Sendable {
     ///     runner judge.
     ///   - rollbackSQL: The statements that undo the change. They are kept in the database. Without
     ///     `rollback`, a rollback runs them, too.
+    ///   - requirements: What must hold before the change.
+    ///   - checks: What must hold after the change.
     ///   - apply: Performs the change. If it throws, the change is undone.
     ///   - rollback: Undoes the change, if that is possible.
     public init(
@@ -89,6 +99,8 @@ public struct MigrationStep<Database>: Sendable {
         checksum: String? = nil,
         older: OlderVersions? = nil,
         rollbackSQL: String? = nil,
+        requirements: [CheckQuery] = [],
+        checks: [CheckQuery] = [],
         apply: @escaping @Sendable (Database) throws -> Void,
         rollback: (@Sendable (Database) throws -> Void)? = nil
     ) {
@@ -100,6 +112,8 @@ public struct MigrationStep<Database>: Sendable {
         self.checksum = checksum
         self.older = older
         self.rollbackSQL = rollbackSQL
+        self.requirements = requirements
+        self.checks = checks
         self.apply = apply
         self.applyMerging = { database, _ in try apply(database) }
         self.rollback = rollback
@@ -135,6 +149,8 @@ public struct MigrationStep<Database>: Sendable {
     ///     runner judge.
     ///   - rollbackSQL: The statements that undo the change. They are kept in the database. Without
     ///     `rollback`, a rollback runs them, too.
+    ///   - requirements: What must hold before the change.
+    ///   - checks: What must hold after the change.
     ///   - apply: Performs what is missing. Receives the merged steps that the database has.
     ///   - rollback: Undoes the change, if that is possible.
     public init(
@@ -145,6 +161,8 @@ public struct MigrationStep<Database>: Sendable {
         checksum: String? = nil,
         older: OlderVersions? = nil,
         rollbackSQL: String? = nil,
+        requirements: [CheckQuery] = [],
+        checks: [CheckQuery] = [],
         apply: @escaping @Sendable (Database, _ applied: Set<String>) throws -> Void,
         rollback: (@Sendable (Database) throws -> Void)? = nil
     ) {
@@ -156,6 +174,8 @@ public struct MigrationStep<Database>: Sendable {
         self.checksum = mergedIdentifiers.contains(identifier) ? nil : checksum
         self.older = older
         self.rollbackSQL = rollbackSQL
+        self.requirements = requirements
+        self.checks = checks
         self.apply = { try apply($0, []) }
         self.applyMerging = apply
         self.rollback = rollback
@@ -171,6 +191,8 @@ extension MigrationStep: Encodable {
         try encoder.encode([
             "identifier": identifier, "source": sourceFile, "usesTransaction": usesTransaction,
             "foreignKeyChecks": "\(foreignKeyChecks)", "older": older,
+            "requirements": requirements.isEmpty ? nil : requirements,
+            "checks": checks.isEmpty ? nil : checks,
         ])
     }
 }

@@ -104,6 +104,19 @@ public enum MigrationFolderError: Error, Equatable, Sendable {
     /// one.
     case unreadableOlder(at: SQLPlace)
 
+    /// A part with checks doesn't belong to the part that applies the migration, or is ended without
+    /// having begun.
+    case misplacedCheck(String, at: SQLPlace)
+
+    /// A part or a file with checks has no query.
+    case emptyCheck(at: SQLPlace)
+
+    /// The folder of checks that was named has none.
+    case noChecks(path: String)
+
+    /// A check is no query, or does more than read.
+    case noQuery(at: SQLPlace)
+
     /// `StatementBegin` is there without `StatementEnd`, or the other way round.
     case unbalancedStatement(at: SQLPlace)
 
@@ -122,7 +135,7 @@ extension MigrationFolderError: CodedError {
     public var code: ErrorCode {
         switch self {
         case .noSuchFolder, .notAFolder: ErrorCode("noSuchFolder", .noInput)
-        case .empty, .severalHistories: ErrorCode("emptyFolder", .noInput)
+        case .empty, .severalHistories, .noChecks: ErrorCode("emptyFolder", .noInput)
         case .missing: ErrorCode("missingMigration", .noInput)
         case .unreadable(_, let code):
             FileLock.Failure.isFault(code)
@@ -140,7 +153,7 @@ extension MigrationFolderError {
     /// The file that it is about; `nil` if it is about the folder.
     package var file: String? {
         switch self {
-        case .noSuchFolder, .notAFolder, .empty, .severalHistories: nil
+        case .noSuchFolder, .notAFolder, .empty, .severalHistories, .noChecks: nil
         case .mixedFormats(_, _, _, let file), .unexpectedName(let file),
             .otherThanPattern(_, let file),
             .unsupportedFile(_, let file), .downWithoutUp(let file), .missing(let file),

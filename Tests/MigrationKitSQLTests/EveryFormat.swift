@@ -54,7 +54,7 @@ final class EveryFormat {
                 let (parts, format) = try reading.parts(of: file, outline)
                 let scripts = try MigrationScripts(parts, of: "1_a", format: format)
                 let isEmpty = parts.up.statements.isEmpty
-                guard scripts.up.checksum != nil, isEmpty == (scripts.emptyUp != nil),
+                guard scripts.checksum != nil, isEmpty == (scripts.emptyUp != nil),
                     isEmpty || !scripts.up.text.isEmpty
                 else {
                     return "\(reading): a part without a checksum or a text"
@@ -132,12 +132,16 @@ final class EveryFormat {
     private func brokenParts(_ parts: MigrationParts, of format: MigrationFormat) -> String? {
         for part in [parts.up, parts.down].compactMap({ $0 }) {
             let outline = part.outline
-            // One file of these has both parts.
+            // One file of these has both parts. Its checks are none of theirs.
+            let checks = outline.checkParts
             let ranges =
-                format.implementation.markers != nil
-                ? parts.up.ranges + (parts.down?.ranges ?? []) : part.ranges
+                (format.implementation.markers != nil
+                ? parts.up.ranges + (parts.down?.ranges ?? []) : part.ranges)
+                .without(checks.map(\.range)) + checks.map(\.range)
 
-            var statements = outline.statements[...]
+            let all = (outline.statements + checks.flatMap(\.statements))
+                .sorted { $0.range.lowerBound < $1.range.lowerBound }
+            var statements = all[...]
             for token in SQLTokenizer(outline.file.bytes) {
                 switch token.kind {
                 case .space, .lineComment, .blockComment: continue
@@ -155,7 +159,7 @@ final class EveryFormat {
                     return "nothing has what stands at \(token.range)"
                 }
             }
-            for statement in outline.statements {
+            for statement in all {
                 let homes = ranges.filter {
                     $0.lowerBound <= statement.range.lowerBound
                         && statement.range.upperBound <= $0.upperBound

@@ -370,6 +370,7 @@ import Testing
                 A marker is at the beginning of a line:
                   -- migrate:up, -- migrate:down (in lower case)
                   -- +goose Up, -- +goose Down, -- +goose NO TRANSACTION
+                  -- migrate:require, -- migrate:check, -- migrate:end, for checks
                 """
             ),
             (

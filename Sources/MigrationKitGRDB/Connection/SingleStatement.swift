@@ -9,19 +9,19 @@ extension Database {
     ///
     /// - Throws: A `DatabaseError`.
     package func run(statement sql: String) throws {
-        try singleStatement(sql).execute()
+        let kinds = ["CREATE", "DROP", "ALTER", "INSERT", "UPDATE", "DELETE"]
+        guard let first = SQLTokens(sql).tokens.first, kinds.contains(where: first.isWord) else {
+            // Not one that a schema or a change of it has.
+            throw DatabaseError(resultCode: .SQLITE_AUTH)
+        }
+        try onlyStatement(of: sql).execute()
     }
 
     /// Compiles the only statement of a text. Nothing behind it is compiled, since SQLCipher's own
     /// pragmas do their work then.
     ///
-    /// - Throws: A `DatabaseError`, also if there is another one, or it isn't one that a schema or a
-    ///   change of it has.
-    private func singleStatement(_ sql: String) throws -> Statement {
-        let kinds = ["CREATE", "DROP", "ALTER", "INSERT", "UPDATE", "DELETE"]
-        guard let first = SQLTokens(sql).tokens.first, kinds.contains(where: first.isWord) else {
-            throw DatabaseError(resultCode: .SQLITE_AUTH)
-        }
+    /// - Throws: A `DatabaseError`, also if there is another one.
+    func onlyStatement(of sql: String) throws -> Statement {
         let statement = try allStatements(sql: sql).next()
         guard let statement, let read = sqlite3_sql(statement.sqliteStatement),
             sql.isBlank(from: strlen(read))

@@ -126,6 +126,8 @@ struct ForwardRun {
             try runner.registry.checkUnchanged(applied, db)
             // GRDB creates its ledger before the first step, and so before the journal is written.
             if !plan.isEmpty {
+                let checks = plan.pending.flatMap { $0.requirements + $0.checks }
+                try (checks + runner.checks).forEach { try $0.checkIsQuery() }
                 try GRDBMigrationVerifier.verifyEmptiness(in: db)
                 _ = try db.hasTable(MigrationJournal.table)
                 plan.missingParents = try GRDBMigrationVerifier.missingParents(in: db)
@@ -266,7 +268,7 @@ struct ForwardRun {
         runner.log?("🧱 Applying \(step.identifier) from \(step.sourceFile)")
         let judgement = try StepWatch.judging(&known, transaction.db) {
             try transaction.run(step, allowing: monitor.violations) {
-                try step.applyMerging($0, merged)
+                try step.applyChecked($0, merging: merged)
             }
         }
         let older = step.older ?? judgement
@@ -289,7 +291,9 @@ struct ForwardRun {
             guard try !MigrationLedger.contains(step.identifier, db) else { throw LedgerChanged() }
             let seconds = try monitor.step(step.identifier, in: db) {
                 runner.log?("🧱 Applying \(step.identifier) from \(step.sourceFile)")
-                try StepTransaction.runWithout(step.identifier, in: db, step.apply)
+                try StepTransaction.runWithout(step.identifier, in: db) {
+                    try step.applyChecked($0, merging: [])
+                }
                 try ForeignKeyCheck.run(after: step, allowing: monitor.violations, in: db)
                 try monitor.verifying { try verify(db, plan) }
             }

@@ -11,7 +11,7 @@ extension GRDBMigrationRunner {
     public var migrator: DatabaseMigrator {
         var migrator = DatabaseMigrator()
         for step in registry.steps {
-            migrator.register(step) { db, merged in try step.applyMerging(db, merged) }
+            migrator.register(step) { db, merged in try step.applyChecked(db, merging: merged) }
         }
         return migrator
     }

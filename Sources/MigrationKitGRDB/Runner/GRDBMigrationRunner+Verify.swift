@@ -24,6 +24,7 @@ extension GRDBMigrationRunner {
                     in: db,
                     requiredIndexes: furtherIndexes
                 )
+                try checks.run(in: db) { .checkFailed($0) }
             }
         }
         let monitor = RunMonitor(direction: .forward, options: options)
@@ -88,6 +89,14 @@ extension GRDBMigrationRunner {
             try monitor.check("required_index \(index.table).\(index.index)", in: writer) { db in
                 try GRDBMigrationVerifier.verifyRequiredIndexes(in: db, requiredIndexes: [index])
                 return VerificationOutcome()
+            }
+        }
+        for check in checks {
+            try monitor.check("check \(check.name)", in: writer) { db in
+                guard try registry.pending(given: MigrationLedger.read(db)).isEmpty else {
+                    return VerificationOutcome(note: "not run: migrations are pending")
+                }
+                return try VerificationOutcome(check.violations(in: db))
             }
         }
         if let schemaCheck = monitor.schemaCheck {
@@ -252,6 +261,7 @@ extension GRDBMigrationRunner {
                 in: db,
                 requiredIndexes: furtherIndexes
             )
+            try checks.run(in: db) { .checkFailed($0) }
         }
         try integration.verifyBeforeCommit?(db)
         return unchecked

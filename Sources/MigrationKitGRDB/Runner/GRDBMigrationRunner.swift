@@ -35,6 +35,9 @@ public struct GRDBMigrationRunner: Sendable {
     /// Indexes that are required even if a hook verifies in the runner's place.
     private(set) var furtherIndexes: [RequiredIndexSpec] = []
 
+    /// What must hold in a fully migrated database.
+    package private(set) var checks: [CheckQuery] = []
+
     let log: (@Sendable (String) -> Void)?
 
     /// The program's version, as the journal keeps it.
@@ -94,6 +97,20 @@ public struct GRDBMigrationRunner: Sendable {
         return runner
     }
 
+    /// The same runner, but it also runs checks on a fully migrated database: before the last commit
+    /// of a run, and in a verification.
+    ///
+    /// A run that violates one undoes its last step, or all of them with
+    /// ``MigrationTransaction/allOrNothing``.
+    ///
+    /// - Parameter checks: The checks.
+    /// - Returns: The runner.
+    public func checking(_ checks: [CheckQuery]) -> GRDBMigrationRunner {
+        var runner = self
+        runner.checks += checks
+        return runner
+    }
+
     /// The same runner with other steps, and perhaps with other hooks.
     init(
         _ other: GRDBMigrationRunner,
@@ -104,6 +121,7 @@ public struct GRDBMigrationRunner: Sendable {
         self.integration = integration ?? other.integration
         requiredIndexes = other.requiredIndexes
         furtherIndexes = other.furtherIndexes
+        checks = other.checks
         appVersion = other.appVersion
         log = other.log
     }

@@ -22,6 +22,7 @@ enum ForeignKeyCheck {
         if let earlier, try ForeignKeyViolations(db).areAmong(earlier) { return }
         let violations = try db.foreignKeyViolations()
         guard let first = try violations.next() else { return }
+        // The rows of a table WITHOUT ROWID have none.
         var rowIDs = [first.originRowID]
         var (count, isOnly) = (1, true)
         while let next = try violations.next() {
@@ -38,7 +39,7 @@ enum ForeignKeyCheck {
             resultCode: .SQLITE_CONSTRAINT_FOREIGNKEY,
             message: """
                 FOREIGN KEY constraint violation - \(constraint(of: first, db)), \
-                in \(rows(rowIDs, of: count))\
+                in \(rowIDs.compactMap(\.self).phrase(ofRows: count))\
                 \(isOnly ? "" : "; other constraints are violated, too")\
                 \(step.sourceFile.isEmpty ? "" : " (\(step.sourceFile))")
                 """
@@ -55,15 +56,6 @@ enum ForeignKeyCheck {
             from \(violation.originTable)\(columns(key?.originColumns)) \
             to \(violation.destinationTable)\(columns(key?.destinationColumns))
             """
-    }
-
-    private static func rows(_ rowIDs: [Int64?], of count: Int) -> String {
-        let rows = count == 1 ? "1 row" : "\(count) rows"
-        // The rows of a table WITHOUT ROWID have no rowid.
-        let numbers = rowIDs.compactMap { $0 }
-        guard !numbers.isEmpty else { return rows }
-        let list = numbers.map(String.init).joined(separator: ", ")
-        return "\(rows): rowid \(list)\(numbers.count < count ? " and more" : "")"
     }
 }
 

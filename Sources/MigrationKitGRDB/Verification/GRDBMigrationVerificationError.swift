@@ -20,6 +20,15 @@ public enum GRDBMigrationVerificationError: Error, Equatable, Sendable {
 
     /// The table of a required index doesn't exist.
     case missingTable(table: String, index: String)
+
+    /// What a step requires doesn't hold. The step wasn't begun.
+    case requirementFailed(step: String, CheckViolations)
+
+    /// A check of a step, or of the runner, found rows that violate it.
+    case checkFailed(CheckViolations)
+
+    /// A check can't be run: it is no query, or SQLite refuses it.
+    case unusableCheck(name: String, reason: String)
 }
 
 extension GRDBMigrationVerificationError: LocalizedError {
@@ -36,6 +45,12 @@ extension GRDBMigrationVerificationError: LocalizedError {
             "the index '\(index)' on the table '\(table)' is missing"
         case .missingTable(let table, let index):
             "the table '\(table)' is missing, and with it the index '\(index)'"
+        case .requirementFailed(let step, let violations):
+            "\(step) needs: \(violations.check); \(violations.rows)"
+        case .checkFailed(let violations):
+            "the check '\(violations.check)' found \(violations.rows)"
+        case .unusableCheck(let name, let reason):
+            "the check '\(name)' can't be run: \(reason)"
         }
     }
 
@@ -50,6 +65,12 @@ extension GRDBMigrationVerificationError: LocalizedError {
             "'PRAGMA foreign_key_check' lists them. Correct the rows, or the migration that left them."
         case .missingIndex, .missingTable:
             "Apply the migration that creates it, or correct the required name."
+        case .requirementFailed:
+            "Correct the rows, and run it again. The check's query lists them."
+        case .checkFailed:
+            "Correct the migration, or the rows from before it. The check's query lists them."
+        case .unusableCheck:
+            "Correct its query. It must be one SELECT without parameters."
         }
     }
 }
@@ -63,6 +84,9 @@ extension GRDBMigrationVerificationError: CodedError {
         case .quickCheckFailed, .missingParent, .foreignKeyViolations, .missingIndex,
             .missingTable:
             ErrorCode("verificationFailed", .verificationFailed)
+        case .requirementFailed: ErrorCode("requirementFailed", .verificationFailed)
+        case .checkFailed: ErrorCode("checkFailed", .verificationFailed)
+        case .unusableCheck: ErrorCode("unusableCheck", .dataError)
         }
     }
 }

@@ -4,7 +4,8 @@ import MigrationKitCommon
 /// The outcome of one check of a verification.
 public struct VerificationCheck: Sendable {
     /// The name of the check: `quick_check`, `foreign_key_check`, `required_index TABLE.INDEX`,
-    /// `schema` or, for a host's checks, `verifyIntegrity` and `verifyPostMigration`. A full
+    /// `check NAME` for a `CheckQuery`, `schema` or, for a host's checks, `verifyIntegrity` and
+    /// `verifyPostMigration`. A full
     /// verification also has `integrity_check`, `row_constraints`, `virtual_tables` and `ledger`.
     public let name: String
 

@@ -28,6 +28,16 @@ package struct VerificationOutcome {
         add(VerificationFinding(error.findingText, page: page))
     }
 
+    /// The outcome of a check of rows; `nil` if it found none.
+    init(_ violations: CheckViolations?) {
+        guard let violations else { return }
+        detail = violations.count == 1 ? "1 row violates it" : "\(violations.count) rows violate it"
+        for rowID in violations.rowIDs {
+            add(VerificationFinding("rowid \(rowID)", rowID: rowID))
+        }
+        if !violations.rowIDs.isEmpty { count = violations.count }
+    }
+
     var noteWithUnchecked: String? {
         let parts = [note, unchecked.isEmpty ? nil : unchecked.uncheckedNote].compactMap { $0 }
         return parts.isEmpty ? nil : parts.joined(separator: "; ")

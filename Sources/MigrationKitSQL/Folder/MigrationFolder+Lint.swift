@@ -127,14 +127,38 @@ extension SQLScript {
     var statements: [ScriptStatement] {
         // The same file was read before.
         guard let outline = try? SQLOutline(of: file) else { return [] }
-        var position = TextPosition(in: file.bytes)
-        return ranges.flatMap { range in
-            outline.statements.map(\.range).filter { range.contains($0.lowerBound) }
-        }.map { range in
+        return file.scriptStatements(statements(in: outline))
+    }
+
+    fileprivate func statements(in outline: SQLOutline) -> [SQLOutline.Statement] {
+        ranges.flatMap { range in
+            outline.statements.filter { range.contains($0.range.lowerBound) }
+        }
+    }
+}
+
+extension MigrationScripts {
+    /// The statements that apply the step, between those of its checks.
+    var upStatements: [ScriptStatement] {
+        guard let outline = try? SQLOutline(of: up.file) else { return [] }
+        func checks(_ marker: CheckPart.Marker) -> [SQLOutline.Statement] {
+            outline.checkParts.filter { $0.marker == marker }.flatMap(\.statements)
+        }
+        return up.file.scriptStatements(
+            checks(.require) + up.statements(in: outline) + checks(.check)
+        )
+    }
+}
+
+extension SQLFile {
+    /// Statements with their places.
+    fileprivate func scriptStatements(_ statements: [SQLOutline.Statement]) -> [ScriptStatement] {
+        var position = TextPosition(in: bytes)
+        return statements.map(\.range).map { range in
             let (line, column) = position.lineAndColumn(at: range.lowerBound)
             return ScriptStatement(
-                file: file.name,
-                text: file.text(in: range),
+                file: name,
+                text: text(in: range),
                 range: range,
                 line: line,
                 column: column,
@@ -142,9 +166,7 @@ extension SQLScript {
             )
         }
     }
-}
 
-extension SQLFile {
     /// Whether a part of the text has a word outside of literals and comments.
     fileprivate func hasWord(_ word: String, in range: Range<Int>) -> Bool {
         SQLTokenizer(bytes, in: range).contains {

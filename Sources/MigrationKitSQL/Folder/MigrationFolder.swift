@@ -142,11 +142,13 @@ public struct MigrationFolder: Sendable {
             identifier: file.identifier,
             sourceFile: file.path,
             usesTransaction: scripts.usesTransaction,
-            checksum: up.checksum,
+            checksum: scripts.checksum,
             older: scripts.older,
             // It is run in a transaction, if it is.
             rollbackSQL: scripts.usesTransaction && rollback != nil
                 ? scripts.down?.text ?? "" : nil,
+            requirements: scripts.requirements,
+            checks: scripts.checks,
             apply: { db in
                 if let draft { throw MigrationFolderError.emptyUpPart(at: draft) }
                 try up.run(in: db)
@@ -243,6 +245,15 @@ struct MigrationScripts: Sendable {
     /// What takes it back; `nil` if nothing does.
     let down: SQLScript?
 
+    /// What must hold before the step.
+    let requirements: [CheckQuery]
+
+    /// What must hold after it.
+    let checks: [CheckQuery]
+
+    /// That of the statements that apply the step, its checks included.
+    let checksum: String?
+
     /// The start of the up part, if it has no statement.
     let emptyUp: SQLPlace?
 
@@ -266,8 +277,15 @@ struct MigrationScripts: Sendable {
             try Self.check(part, usesTransaction: parts.usesTransaction, format: format)
         }
         let file = parts.up.outline.file
+        let checkParts = try Self.checkParts(of: parts)
+        requirements = try checkParts.filter { $0.marker == .require }
+            .flatMap { try $0.checks(in: file) }
+        checks = try checkParts.filter { $0.marker == .check }.flatMap { try $0.checks(in: file) }
+        let checkRanges = checkParts.map(\.range)
+        let above = checkRanges.filter { $0.lowerBound < parts.up.start }
+        checksum = SQLScript(file: file, ranges: above + parts.up.ranges).checksum
         let emptyUp = parts.up.statements.isEmpty ? file.place(at: parts.up.start) : nil
-        self.up = SQLScript(file: file, ranges: parts.up.ranges)
+        self.up = SQLScript(file: file, ranges: parts.up.ranges.without(checkRanges))
         self.emptyUp = emptyUp
         self.isDraft = emptyUp != nil && format.implementation.isTemplate(file)
         self.down = parts.down.flatMap(Self.script)
@@ -286,6 +304,29 @@ struct MigrationScripts: Sendable {
             }
         }
         self.notes = [noStatement].compactMap { $0 } + pragmas
+    }
+
+    /// The parts with checks, which belong to what applies the step.
+    private static func checkParts(of parts: MigrationParts) throws -> [CheckPart] {
+        let outline = parts.up.outline
+        func isAllowed(_ marker: (text: String, place: Int)) -> Bool {
+            marker.text != CheckPart.Marker.end.text
+                && (marker.place < parts.up.start
+                    || parts.up.ranges.contains { $0.contains(marker.place) })
+        }
+        func refuse(_ marker: (text: String, place: Int)?, in file: SQLFile) throws {
+            guard let marker else { return }
+            throw MigrationFolderError.misplacedCheck(
+                marker.text,
+                at: file.place(at: marker.place)
+            )
+        }
+        try refuse(outline.checkMarkers.first { !isAllowed($0) }, in: outline.file)
+        // A file of its own.
+        if let down = parts.down?.outline, down.file.name != outline.file.name {
+            try refuse(down.checkMarkers.first, in: down.file)
+        }
+        return outline.checkParts
     }
 
     private static func check(

@@ -6,21 +6,23 @@ public struct MigrationSQL: Equatable, Sendable {
         self.scripts = scripts
     }
 
-    /// What applies the step.
+    /// What applies the step, without its checks.
     public var up: String { scripts.up.text }
 
     /// What takes it back; `nil` if nothing does.
     public var down: String? { scripts.down?.text }
 
-    /// Whether both have the same SQL.
+    /// Whether both have the same SQL, and the same checks.
     public static func == (left: MigrationSQL, right: MigrationSQL) -> Bool {
         left.up == right.up && left.down == right.down
+            && left.scripts.requirements.map(\.sql) == right.scripts.requirements.map(\.sql)
+            && left.scripts.checks.map(\.sql) == right.scripts.checks.map(\.sql)
     }
 }
 
 extension MigrationSQL {
-    /// The statements that apply the step, in order.
-    package var upStatements: [ScriptStatement] { scripts.up.statements }
+    /// The statements that apply the step, in the order in which they run, with its checks.
+    package var upStatements: [ScriptStatement] { scripts.upStatements }
 
     /// The statements that take it back.
     package var downStatements: [ScriptStatement] { scripts.down?.statements ?? [] }

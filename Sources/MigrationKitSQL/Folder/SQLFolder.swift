@@ -14,6 +14,9 @@ struct SQLFolder {
     /// The names of the files; `nil` if they are those of a known tool.
     var pattern: MigrationNamePattern?
 
+    /// What errors put before the name of a file.
+    var prefix = ""
+
     /// The files of migrations: those in the folder, and those in its subfolders.
     ///
     /// - Throws: As ``names()``.
@@ -54,6 +57,16 @@ struct SQLFolder {
             throw MigrationFolderError.unexpectedName(file: first)
         }
         return (used, (unexpected + others.map(\.path)).sorted())
+    }
+
+    /// The names of the SQL files, whatever they are, in order.
+    func sqlFiles() throws -> [String] {
+        try contents().sorted().filter { name in
+            guard !name.hasPrefix("."), name.lowercased().hasSuffix(".sql") else { return false }
+            let shown = name.withoutControlCharacters
+            guard shown == name else { throw MigrationFolderError.unexpectedName(file: shown) }
+            return try !isFolder(name)
+        }
     }
 
     /// The subfolders that are folders of migrations themselves.
@@ -125,7 +138,7 @@ struct SQLFolder {
 
     private func checkPlace(of name: String) throws {
         if repository?.isLeft(byFile: path(of: name)) ?? false {
-            throw MigrationFolderError.leavesRepository(file: name)
+            throw MigrationFolderError.leavesRepository(file: prefix + name)
         }
     }
 
@@ -133,22 +146,22 @@ struct SQLFolder {
     func read(_ name: String) throws -> SQLFile {
         if let files {
             guard let contents = files[name] else {
-                throw MigrationFolderError.missing(file: name)
+                throw MigrationFolderError.missing(file: prefix + name)
             }
-            return try SQLFile(name: name, contents: contents)
+            return try SQLFile(name: prefix + name, contents: contents)
         }
         try checkPlace(of: name)
         let contents: [UInt8]?
         do {
             contents = try FileContents.ofRegularFile(path(of: name))
         } catch let error as POSIXError where error.code == .ENOENT {
-            throw MigrationFolderError.missing(file: name)
+            throw MigrationFolderError.missing(file: prefix + name)
         } catch let error as POSIXError {
-            throw MigrationFolderError.unreadable(file: name, code: error.code.rawValue)
+            throw MigrationFolderError.unreadable(file: prefix + name, code: error.code.rawValue)
         }
         guard let contents else {
-            throw MigrationFolderError.notARegularFile(file: name)
+            throw MigrationFolderError.notARegularFile(file: prefix + name)
         }
-        return try SQLFile(name: name, contents: contents)
+        return try SQLFile(name: prefix + name, contents: contents)
     }
 }

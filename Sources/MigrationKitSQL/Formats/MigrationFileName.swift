@@ -200,6 +200,9 @@ extension SQLOutline {
     ///   ``MigrationFolderError/misspeltMarker(_:at:)``.
     init(of file: SQLFile) throws {
         try self.init(of: file) { comment, isAtLineStart in
+            if let marker = CheckPart.Marker(comment) {
+                return isAtLineStart ? .check(marker) : .slip
+            }
             for format in MigrationFormat.implementations {
                 let reading = format.marker(in: comment, isAtLineStart: isAtLineStart)
                 if reading != .comment { return reading }

@@ -65,6 +65,14 @@ extension MigrationFolderError: LocalizedError {
             "\(place): the option '\(option)' is not supported"
         case .unreadableOlder(let place):
             "\(place): this is no single '-- migrate:older works' or '-- migrate:older breaks' with a reason"
+        case .misplacedCheck(let marker, let place):
+            "\(place): '\(marker)' is not allowed here"
+        case .noChecks(let path):
+            "there are no checks in '\(path)'"
+        case .emptyCheck(let place):
+            "\(place): there is no query"
+        case .noQuery(let place):
+            "\(place): a check can only be a query"
         case .unbalancedStatement(let place):
             "\(place): StatementBegin and StatementEnd don't match"
         case .environmentSubstitution(let place):
@@ -87,7 +95,7 @@ extension MigrationFolderError: LocalizedError {
         case .noSuchFolder, .notAFolder, .empty, .mixedFormats, .unexpectedName,
             .otherThanPattern, .severalHistories, .unsupportedFile,
             .duplicateVersion, .downWithoutUp, .missing, .unreadable, .notARegularFile,
-            .leavesRepository:
+            .leavesRepository, .noChecks:
             nil
         case .notUTF8(let place), .nulCharacter(let place), .unterminatedStatement(_, let place),
             .refusedStatement(_, _, let place), .emptyUpPart(let place),
@@ -96,6 +104,7 @@ extension MigrationFolderError: LocalizedError {
             .otherMarker(_, let place), .downBeforeUp(let place),
             .statementBeforeMarker(let place), .markerInWholeFile(_, let place),
             .unsupportedOption(_, let place), .unreadableOlder(let place),
+            .misplacedCheck(_, let place), .emptyCheck(let place), .noQuery(let place),
             .unbalancedStatement(let place),
             .environmentSubstitution(let place), .misplacedNoTransaction(let place),
             .unknownMetadata(let place):
@@ -167,7 +176,8 @@ extension MigrationFolderError: LocalizedError {
             "Add a '-- migrate:down' to every block, empty if needed: a rollback undoes all blocks."
         case .misspeltMarker:
             (["A marker is at the beginning of a line:"]
-                + MigrationFormat.implementations.compactMap(\.markers).map { "  \($0)" })
+                + MigrationFormat.implementations.compactMap(\.markers).map { "  \($0)" }
+                + ["  \(CheckPart.Marker.allTexts), for checks"])
                 .joined(separator: "\n")
         case .duplicateMarker(let marker, _) where marker.contains("migrate:"):
             "Use one up part and one down part, or several blocks with one of each."
@@ -187,6 +197,20 @@ extension MigrationFolderError: LocalizedError {
             """
             Say once in the file whether versions of the program without this migration work with its \
             result, and if they don't, why. Without the comment, it is judged when it is applied.
+            """
+        case .misplacedCheck:
+            """
+            Put it into the part that applies the migration: a check belongs to that. A part with \
+            checks ends with '\(CheckPart.Marker.end.text)', with the next part, or with the file.
+            """
+        case .noChecks:
+            "Its .sql files are checks. Put one there, or name another folder."
+        case .emptyCheck:
+            "Write a query that returns a row for each violation, or remove it."
+        case .noQuery:
+            """
+            Write one SELECT that returns a row for each violation. If this statement belongs to the \
+            migration, put '\(CheckPart.Marker.end.text)' above it.
             """
         case .unbalancedStatement:
             "Put StatementBegin above a statement and StatementEnd below it, or remove both: they "

@@ -18,6 +18,10 @@ struct SQLOutline {
     let file: SQLFile
     private(set) var statements: [Statement] = []
     private(set) var markers: [Marker] = []
+    /// The parts with checks. Their statements are no others.
+    private(set) var checkParts: [CheckPart] = []
+    /// The first marker that ends a part with checks where there is none.
+    private(set) var strayEnd: Range<Int>?
     /// The line comments outside trigger bodies, including markers.
     private(set) var lineComments: [Range<Int>] = []
 
@@ -36,6 +40,7 @@ struct SQLOutline {
         var start: Int?
         var end = 0
         var words: [String] = []
+        var isInCheckPart = false
 
         func checkParentheses() throws {
             guard let open = parentheses.last else { return }
@@ -54,10 +59,20 @@ struct SQLOutline {
                     at: file.place(at: first)
                 )
             }
-            statements.append(Statement(range: first..<end, words: words))
+            let statement = Statement(range: first..<end, words: words)
+            if isInCheckPart {
+                checkParts[checkParts.count - 1].add(statement)
+            } else {
+                statements.append(statement)
+            }
             start = nil
             words = []
             boundary = SQLStatementBoundary()
+        }
+
+        func endCheckPart(at place: Int) {
+            if isInCheckPart { checkParts[checkParts.count - 1].end(at: place) }
+            isInCheckPart = false
         }
 
         for token in SQLTokenizer(file.bytes) {
@@ -67,9 +82,22 @@ struct SQLOutline {
             case .lineComment:
                 guard !boundary.isInTriggerBody else { continue }
                 lineComments.append(token.range)
-                if let marker = try Self.marker(in: token, of: file, readMarker) {
+                switch try Self.marker(in: token, of: file, readMarker) {
+                case .marker(let marker):
                     try endStatement()
+                    if marker.part != nil { endCheckPart(at: token.range.lowerBound) }
                     markers.append(Marker(marker: marker, range: token.range))
+                case .check(.end):
+                    try endStatement()
+                    if !isInCheckPart { strayEnd = strayEnd ?? token.range }
+                    endCheckPart(at: token.range.upperBound)
+                case .check(let marker):
+                    try endStatement()
+                    endCheckPart(at: token.range.lowerBound)
+                    checkParts.append(CheckPart(marker, at: token.range))
+                    isInCheckPart = true
+                case .comment, .slip:
+                    continue
                 }
             case .unterminated:
                 throw MigrationFolderError.unterminatedStatement(
@@ -102,27 +130,31 @@ struct SQLOutline {
             }
         }
         try endStatement()
+        endCheckPart(at: file.bytes.count)
     }
 
     private static func marker(
         in token: SQLToken,
         of file: SQLFile,
         _ read: (String, Bool) -> MigrationMarker.Reading
-    ) throws -> MigrationMarker? {
+    ) throws -> MigrationMarker.Reading {
         let start = token.range.lowerBound
         let isAtLineStart = start == 0 || file.bytes[start - 1] == UInt8(ascii: "\n")
         let comment = file.text(in: token.range)
-        switch read(comment, isAtLineStart) {
-        case .marker(let marker):
-            return marker
-        case .comment:
-            return nil
-        case .slip:
+        let reading = read(comment, isAtLineStart)
+        guard reading != .slip else {
             throw MigrationFolderError.misspeltMarker(
                 comment.withoutControlCharacters,
                 at: file.place(at: start)
             )
         }
+        return reading
+    }
+
+    /// The markers that begin parts with checks, and the first one that ends none.
+    var checkMarkers: [(text: String, place: Int)] {
+        checkParts.map { ($0.marker.text, $0.range.lowerBound) }
+            + (strayEnd.map { [(CheckPart.Marker.end.text, $0.lowerBound)] } ?? [])
     }
 
     /// Checks that a file with markers begins with the marker of the up part.
@@ -188,6 +220,7 @@ struct MigrationMarker: Equatable {
     /// Whether a comment is a marker, isn't one, or looks like a misspelled one.
     enum Reading: Equatable {
         case marker(MigrationMarker)
+        case check(CheckPart.Marker)
         case slip
         case comment
     }

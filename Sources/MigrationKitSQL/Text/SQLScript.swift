@@ -155,7 +155,8 @@ extension SQLScript {
 
     /// The SQL as written in the file.
     var text: String {
-        ranges.map { file.text(in: $0).trimmingBlankLines() }.joined(separator: "\n\n")
+        ranges.map { file.text(in: $0).trimmingBlankLines() }.filter { !$0.isEmpty }
+            .joined(separator: "\n\n")
     }
 }
 
