@@ -1,3 +1,4 @@
+import Foundation
 import GRDB
 import MigrationKit
 import MigrationKitSQL
@@ -49,6 +50,27 @@ final class LintRun {
         return (
             schema, broken.map { $0.values.filter(schema.has) } ?? base.brokenObjects(in: schema)
         )
+    }
+
+    /// The checks that SQLite refuses after the last migration, although nothing that they name is
+    /// missing because a migration failed.
+    func refused(_ checks: [CheckQuery]) -> [LintFinding] {
+        checks.compactMap { check in
+            guard let failure = base.compile(check.sql), failure.lack == nil,
+                !missing.concern(ParsedStatement(check.sql))
+            else { return nil }
+            return LintFinding(
+                rule: .migrationFails,
+                migration: "",
+                // Not in the folder of migrations.
+                file: check.place.map { URL(fileURLWithPath: $0.file).path } ?? "",
+                line: check.place?.line,
+                column: check.place?.column,
+                message: "SQLite refuses the check '\(check.name)': "
+                    + SQLiteMessage(failure).withoutValues,
+                fix: "A check runs after the last migration: name what there is then."
+            )
+        }
     }
 
     /// Runs a migration without a look at it.

@@ -48,6 +48,9 @@ public struct MigrationLint: Sendable {
     /// build on them.
     public var selection: Set<String>?
 
+    /// What must hold after the last migration. They are only compiled.
+    public var checks: [CheckQuery] = []
+
     /// A database whose row counts and data decide the rules that depend on data. It is only read.
     public var database: (any DatabaseReader)?
 
@@ -116,6 +119,7 @@ public struct MigrationLint: Sendable {
             Publication.findings(in: steps, published)
             + Publication.withoutWayDown(in: steps, selected: isSelected)
             + (try database.map { try violations(in: $0, before: records.map(\.step)) } ?? [])
+            + run.refused(checks)
         let recorded = Set(records.map(\.step.identifier))
         var findings = general.filter { !recorded.contains($0.migration) }
         for var (record, list) in records {

@@ -1,28 +1,19 @@
 import Foundation
 import TestSupport
 
-/// `Documentation/Commands.md`: what somebody sees who runs the commands in a folder, one after the
-/// other, without what differs from run to run.
+/// A page such as `Documentation/Commands.md`: what somebody sees who runs commands in a folder, one
+/// after the other, without what differs from run to run.
 struct CommandPage {
     let folder: TemporaryFolder
     private let secrets: PrivateSecretService
     /// The page so far.
     private(set) var text: String
 
-    init() throws {
+    /// - Parameter beginning: What the page begins with.
+    init(_ beginning: String) throws {
         folder = try TemporaryFolder()
         secrets = try PrivateSecretService()
-        text = """
-            # Commands
-
-            Every command, with what it prints.
-
-            A test makes this page: it runs the commands in a folder with an encrypted database, whose
-            key is in the desktop's secret store. Paths, dates, times, owners and random digits are
-            replaced. `migrationkit-cli help COMMAND` lists a command's options, and `--json` gives the
-            same as a document for programs ([Exit codes](ExitCodes.md#json)).
-
-            """
+        text = beginning
         try secrets.folder.makeFolder("bin")
         try FileManager.default.createSymbolicLink(
             atPath: secrets.folder.path("bin/migrationkit-cli"),
@@ -51,16 +42,7 @@ struct CommandPage {
     mutating func run(_ lines: String..., on bus: PrivateSecretService? = nil) throws {
         var block = ""
         for line in lines {
-            let result = try TestSupport.run(
-                "/bin/sh",
-                ["-c", "cd '\(folder.path)'; { \(line)\n} 2>&1"],
-                environment: (bus ?? secrets).environment.merging(
-                    [
-                        "PATH": "\(secrets.folder.path("bin")):/usr/bin:/bin", "TZ": "UTC",
-                    ]
-                ) { $1 },
-                newSession: true
-            )
+            let result = try runUnseen(line, on: bus)
             let data = (bus ?? secrets).folder.path("data")
             let output = result.stdout.replacing(data, with: "/home/me/.local/share")
             block += "$ \(line)\n" + Self.readable(output, in: folder.path)
@@ -69,6 +51,19 @@ struct CommandPage {
             }
         }
         text += "\n```console\n\(block)```\n"
+    }
+
+    /// Runs a line that the page doesn't show.
+    @discardableResult
+    func runUnseen(_ line: String, on bus: PrivateSecretService? = nil) throws -> ProcessResult {
+        try TestSupport.run(
+            "/bin/sh",
+            ["-c", "cd '\(folder.path)'; { \(line)\n} 2>&1"],
+            environment: (bus ?? secrets).environment.merging(
+                ["PATH": "\(secrets.folder.path("bin")):/usr/bin:/bin", "TZ": "UTC"]
+            ) { $1 },
+            newSession: true
+        )
     }
 
     /// Locks the default collection of the page's session for some lines.

@@ -21,7 +21,19 @@ import Testing
         + fleetSections
 
     @Test func pageIsWhatTheToolPrints() throws {
-        var page = try CommandPage()
+        var page = try CommandPage(
+            """
+            # Commands
+
+            Every command, with what it prints.
+
+            A test makes this page: it runs the commands in a folder with an encrypted database, whose
+            key is in the desktop's secret store. Paths, dates, times, owners and random digits are
+            replaced. `migrationkit-cli help COMMAND` lists a command's options, and `--json` gives the
+            same as a document for programs ([Exit codes](ExitCodes.md#json)).
+
+            """
+        )
         for section in Self.sections {
             try page.begin(section.command.split(separator: " ").map(String.init))
             try section.show(&page)

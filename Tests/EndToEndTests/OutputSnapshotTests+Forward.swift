@@ -101,6 +101,71 @@ extension OutputSnapshotTests {
             try transcript.run("plan --exit-code")
             try transcript.run("plan --exit-code --json")
         },
+        Scene("checks") { transcript in
+            try transcript.writeNotes()
+            try transcript.run("migrate")
+            try transcript.shell("INSERT INTO notes (folder, title) VALUES (1, 'a'), (1, 'b');")
+            try transcript.shell("UPDATE notes SET title = '';")
+            transcript.note("0004_titles requires that each note has a title")
+            try transcript.write(
+                "0004_titles",
+                up: """
+                    -- migrate:require
+                    -- no note without a title
+                    SELECT rowid FROM notes WHERE title = '';
+                    -- migrate:end
+                    UPDATE notes SET title = upper(title);
+                    -- migrate:check
+                    -- each title is in upper case
+                    SELECT rowid FROM notes WHERE title GLOB '*[a-z]*';
+                    """
+            )
+            try transcript.run("plan")
+            try transcript.run("plan --json")
+            try transcript.run("migrate")
+            try transcript.run("migrate --json")
+            try transcript.shell("UPDATE notes SET title = 'a note';")
+            try transcript.shell("INSERT INTO notes (folder, title) VALUES (1, 'x');")
+            transcript.note("they get titles, and 0004_titles forgets one")
+            try transcript.write(
+                "0004_titles",
+                up: """
+                    UPDATE notes SET title = upper(title) WHERE title <> 'x';
+                    -- migrate:check
+                    -- each title is in upper case
+                    SELECT rowid FROM notes WHERE title GLOB '*[a-z]*';
+                    """
+            )
+            try transcript.run("migrate --dry-run")
+            try transcript.run("migrate")
+            try transcript.run("migrate --json")
+            transcript.note("a folder of checks; 0004_titles is corrected")
+            try transcript.write("0004_titles", up: "UPDATE notes SET title = upper(title);")
+            try transcript.tool.folder.makeFolder("checks")
+            try transcript.tool.folder.write(
+                "checks/notes.sql",
+                """
+                -- no title twice in a folder
+                SELECT min(rowid) AS rowid FROM notes GROUP BY folder, title HAVING count() > 1;
+
+                -- each folder has a name
+                SELECT rowid FROM folders WHERE name = '';
+                """.utf8
+            )
+            try transcript.run("plan")
+            try transcript.run("plan --json")
+            try transcript.run("migrate")
+            try transcript.shell("UPDATE notes SET title = rowid;")
+            transcript.note("each note gets a title of its own")
+            try transcript.run("migrate")
+            try transcript.shell("UPDATE folders SET name = '' WHERE id = 2;")
+            try transcript.run("verify")
+            try transcript.run("verify --json")
+            try transcript.tool.folder.write("checks/notes.sql", "SELECT titel FROM notes;".utf8)
+            try transcript.run("lint --since 0004")
+            try transcript.tool.folder.write("checks/notes.sql", "DELETE FROM notes;".utf8)
+            try transcript.run("verify")
+        },
         Scene("verify") { transcript in
             try transcript.writeNotes()
             try transcript.run("migrate")

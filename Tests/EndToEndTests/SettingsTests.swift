@@ -34,6 +34,7 @@ import Testing
     @Test(arguments: [
         ("db-path", "", "MIGRATIONKIT_DB_PATH", nil),
         ("migrations", "", "MIGRATIONKIT_MIGRATIONS", "migrations"),
+        ("checks", "", "MIGRATIONKIT_CHECKS", nil),
         ("keychain-service", "", "MIGRATIONKIT_KEYCHAIN_SERVICE", nil),
         ("keychain-account", "keychain-service = 's'", "MIGRATIONKIT_KEYCHAIN_ACCOUNT", nil),
         ("keychain-collection", "keychain-service = 's'", nil, nil),
@@ -281,6 +282,7 @@ import Testing
                 config                migrationkit.toml  the working folder
                 db-path               notes.db           migrationkit.toml:1
                 migrations            sql                --migrations
+                checks                -                  not set
                 name-pattern          -                  not set
                 keychain-service      com.example.Notes  migrationkit.toml:3, not used
                 keychain-account      -                  not set

@@ -15,7 +15,7 @@ struct VerifyCommand: StoreCommand, DatabaseCommand {
             usage: "\(Program.name) verify [<database>] [--full] [<options>]",
             discussion: """
                 Runs SQLite's quick_check and foreign_key_check, looks for the required indexes, \
-                and compares the schema with the one that the applied migrations give in an empty \
+                runs the folder of checks, and compares the schema with the one that the applied migrations give in an empty \
                 database in memory. Without --full, changes nothing.
 
                 With --full also: who can read the files; commits that a damaged write-ahead log \

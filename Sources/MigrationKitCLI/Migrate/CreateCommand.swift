@@ -103,7 +103,7 @@ struct CreateCommand: DifferenceCommand {
 
     func run(in context: CommandContext) throws {
         if migrations.migrations == nil {
-            try context.checkPlace(ofFoundMigrations: migrations.path(in: context))
+            try context.checkPlace(ofFound: "migrations", migrations.path(in: context))
         }
         if let to { return try writeDifference(to: to, in: context) }
         let rebuilding = try rebuild.map { try RebuildMigration(of: $0, migrations, context) }

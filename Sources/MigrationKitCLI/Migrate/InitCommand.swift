@@ -113,7 +113,7 @@ struct InitCommand: ContextCommand {
             values[.migrations] = folder
         }
         if found != nil, migrations == nil, let path = values[.migrations] {
-            try context.checkPlace(ofFoundMigrations: path)
+            try context.checkPlace(ofFound: "migrations", path)
         }
         let files = try ProjectFiles(values, hasSettings: found != nil)
         let next = commands(values, files, besides: found, in: context)
@@ -162,7 +162,7 @@ struct InitCommand: ContextCommand {
             migrations != nil || context.environment.nonEmpty("MIGRATIONKIT_MIGRATIONS") != nil
         guard !isNamed, !isFolder(MigrationsOptions.defaultFolder) else { return nil }
         let folder = MigrationsOptions.foldersOfOtherTools.first { path in
-            guard (try? context.checkPlace(ofFoundMigrations: path)) != nil,
+            guard (try? context.checkPlace(ofFound: "migrations", path)) != nil,
                 let folder = try? MigrationFolder(path: path)
             else { return false }
             return !folder.steps.isEmpty

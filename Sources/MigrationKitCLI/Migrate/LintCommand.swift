@@ -157,6 +157,7 @@ struct LintCommand: StoreCommand, DatabaseCommand {
             loaded.folder.map { MigrationLint(folder: $0) }
             ?? MigrationLint(steps: loaded.runner.steps)
         lint.configuration = try context.configurationOfSteps
+        lint.checks = loaded.runner.checks
         lint.levels = try context.settings()?.value(.lint) ?? [:]
         let identifiers = loaded.runner.migrationIdentifiers
         if let since {

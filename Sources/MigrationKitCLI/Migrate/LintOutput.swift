@@ -73,7 +73,10 @@ struct LintResult {
     func file(of finding: LintFinding) -> String? {
         guard let file = finding.file, !file.isEmpty else { return nil }
         guard let folderPath else { return file }
-        let path = URL(fileURLWithPath: folderPath).appendingPathComponent(file).standardized.path
+        let path =
+            file.hasPrefix("/")
+            ? file
+            : URL(fileURLWithPath: folderPath).appendingPathComponent(file).standardized.path
         let here = FileManager.default.currentDirectoryPath + "/"
         return path.hasPrefix(here) ? String(path.dropFirst(here.count)) : path
     }
@@ -150,7 +153,7 @@ struct LintOutput {
         ].compactMap { $0 }.joined(separator: ":").printable
         // A source file in Swift may have many steps.
         let namesStep = finding.file.map { $0.contains(finding.migration) } ?? true
-        let step = namesStep ? "" : "\(finding.migration): "
+        let step = namesStep || finding.migration.isEmpty ? "" : "\(finding.migration): "
         let level = style.text("\(finding.level):", finding.level == .error ? .red : .yellow)
         let heading =
             "\(place): \(level) \((step + finding.message).printable) [\(finding.rule.rawValue)]"

@@ -66,6 +66,7 @@ struct PlanCommand: StoreCommand, DatabaseCommand {
                     "otherTools": others,
                     "oldestWorking": oldest.map(\.versionFields),
                     "transaction": allOrNothing ? "allOrNothing" : "perStep",
+                    "checks": store.runner.checks.isEmpty ? nil : store.runner.checks,
                     "migrations": steps.map {
                         JSONFields($0, ["sql": store.scripts[$0.identifier]?.up])
                     },
@@ -74,7 +75,14 @@ struct PlanCommand: StoreCommand, DatabaseCommand {
         } else {
             store.tellIsNew(to: context)
             let pending = try store.runner.pendingMigrationIdentifiers(in: store.writer).count
-            context.outputLines(text(of: steps, amongPending: pending, scripts: store.scripts))
+            context.outputLines(
+                text(
+                    of: steps,
+                    amongPending: pending,
+                    scripts: store.scripts,
+                    checks: steps.count == pending ? store.runner.checks : []
+                )
+            )
         }
         if exitCode, !steps.isEmpty {
             throw MigrationCLIError.pending(steps.map(\.identifier))
@@ -85,7 +93,8 @@ struct PlanCommand: StoreCommand, DatabaseCommand {
     private func text(
         of steps: [GRDBMigrationRunner.Step],
         amongPending pending: Int,
-        scripts: [String: MigrationSQL]
+        scripts: [String: MigrationSQL],
+        checks: [CheckQuery]
     ) -> String {
         guard let last = steps.last else {
             return pending == 0
@@ -103,15 +112,25 @@ struct PlanCommand: StoreCommand, DatabaseCommand {
             lines += ["", "-- \(step.identifier) (\(step.sourceFile))"]
             if !step.usesTransaction { lines.append("-- outside of a transaction") }
             if own { lines.append("BEGIN IMMEDIATE;") }
+            lines += step.requirements.flatMap { $0.lines("requires") }
             lines.append(scripts[step.identifier]?.up.forShell ?? "-- code of this program")
+            lines += step.checks.flatMap { $0.lines("check") }
             if step.foreignKeyChecks == .deferred, step.usesTransaction {
                 lines.append("-- foreign keys checked")
             }
             if isLast || !step.usesTransaction { lines.append("-- database verified") }
+            if isLast { lines += checks.flatMap { $0.lines("check") } }
             if own { lines.append("COMMIT;") }
         }
         if allOrNothing { lines += ["", "COMMIT;"] }
         lines += ["", "-- 'lint' finds what would lose data or fail in them."]
         return lines.joined(separator: "\n")
+    }
+}
+
+extension CheckQuery {
+    /// The check as part of a script, with a comment that says what it is.
+    fileprivate func lines(_ kind: String) -> [String] {
+        ["-- \(kind): \(name.printable)", sql.terminated.forShell]
     }
 }

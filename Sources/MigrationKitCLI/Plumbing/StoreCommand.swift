@@ -81,7 +81,8 @@ extension MigrationsCommand {
     ) throws -> LoadedMigrations {
         let loaded = try migrations.load(in: context, ofStranger: ofStranger)
         let settings = try context.settings()
-        var runner = loaded.runner.requiring(settings?.value(.requireIndex) ?? [])
+        var runner = try loaded.runner.requiring(settings?.value(.requireIndex) ?? [])
+            .checking(migrations.loadChecks(in: context, ofStranger: ofStranger))
         if allowsOutOfOrder ?? settings?.value(.allowOutOfOrder) ?? false {
             runner = runner.allowingOutOfOrder()
         }

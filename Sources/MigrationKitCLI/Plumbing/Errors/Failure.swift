@@ -100,8 +100,14 @@ struct Failure {
     private init(step failure: MigrationStepFailure, parser: any ParsableCommand.Type) {
         let cause = Failure(classifying: failure.underlying, parser: parser)
         let verb = failure.isRollback ? "rollback of " : ""
+        // It names the migration, which wasn't begun.
+        let isRequirement = cause.code == "requirementFailed"
         let kept =
             switch (failure.hadTransaction, failure.ledger, failure.committed) {
+            case (_, .unchanged, 0) where isRequirement:
+                "Nothing has changed."
+            case (_, .unchanged, let count) where isRequirement:
+                "It wasn't begun; the \(counted(count, "migration")) before it stay applied."
             case (true, .unchanged, 0):
                 "Its transaction was rolled back: nothing has changed."
             case (true, .unchanged, let count):
@@ -140,7 +146,9 @@ struct Failure {
         self.init(
             code,
             isOwnFault ? ErrorCode.ExitStatus.failed.rawValue : cause.exitCode,
-            "the \(verb)migration \(failure.identifier) failed: \(cause.message)",
+            isRequirement
+                ? cause.message
+                : "the \(verb)migration \(failure.identifier) failed: \(cause.message)",
             hint: [
                 cause.hint, failure.violationsBefore.map(Self.advice(onViolations:)),
                 isOwnFault ? Self.advice(for: failure.underlying) : nil, kept,

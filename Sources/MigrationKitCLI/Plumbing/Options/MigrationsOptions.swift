@@ -8,6 +8,7 @@ import MigrationKitSQL
 /// folder and no option for one.
 struct MigrationsOptions: ParsableArguments {
     static let defaultFolder = "migrations"
+    private static let defaultChecks = "checks"
 
     /// Those that exist of the folders in which dbmate and Rails, Flyway, refinery, and others look.
     static var foldersOfOtherTools: [String] {
@@ -24,12 +25,25 @@ struct MigrationsOptions: ParsableArguments {
     )
     var migrations: String?
 
+    @Option(
+        help: ArgumentHelp(
+            """
+            The folder of SQL checks (or MIGRATIONKIT_CHECKS; default: checks, beside the migrations).
+            """,
+            valueName: "folder"
+        ),
+        completion: .directory
+    )
+    var checks: String?
+
     @Option(help: .settingsFile)
     var config: String?
 
     /// The given options, for a command line that uses the same migrations.
     var given: [(option: String, value: String)] {
-        [("--migrations", migrations), ("--config", config)].compactMap { option, value in
+        [("--migrations", migrations), ("--checks", checks), ("--config", config)].compactMap {
+            option,
+            value in
             value.map { (option, $0) }
         }
     }
@@ -53,7 +67,7 @@ struct MigrationsOptions: ParsableArguments {
             return LoadedMigrations(runner: runner)
         }
         let path = try path(in: context)
-        if ofStranger, migrations == nil { try context.checkPlace(ofFoundMigrations: path) }
+        if ofStranger, migrations == nil { try context.checkPlace(ofFound: "migrations", path) }
         let names = try context.namePattern
         let folder =
             try ofStranger
@@ -70,6 +84,27 @@ struct MigrationsOptions: ParsableArguments {
         )
     }
 
+    /// Reads the folder of checks. A program with its own steps has none.
+    ///
+    /// - Parameter ofStranger: As for the migrations.
+    /// - Returns: None if no folder is named, and there is none beside the migrations.
+    func loadChecks(in context: CommandContext, ofStranger: Bool) throws -> [CheckQuery] {
+        guard case .folder = context.host.migrations else { return [] }
+        let named = try context.value(\.checks, of: self)
+        let path = try named ?? self.path(in: context).besides(Self.defaultChecks)
+        guard named != nil || isFolder(path) else { return [] }
+        if ofStranger, named == nil, Repository.isLeft(onTheWayTo: path) {
+            throw MigrationFolderError.leavesRepository(file: path)
+        }
+        // Beside what is named, nothing else can lead elsewhere.
+        if ofStranger, checks == nil, named != nil || migrations == nil {
+            try context.checkPlace(ofFound: "checks", path)
+        }
+        let found = try CheckQuery.inFolder(path, ofStranger: ofStranger)
+        if named != nil, found.isEmpty { throw MigrationFolderError.noChecks(path: path) }
+        return found
+    }
+
     /// The folder that is named by the option, the environment or the settings file. A program with
     /// its own steps has none.
     func path(in context: CommandContext) throws -> String {
@@ -81,8 +116,22 @@ struct MigrationsOptions: ParsableArguments {
 extension MigrationsOptions: CustomReflectable {
     /// ArgumentParser declares the options that a mirror shows.
     var customMirror: Mirror {
-        let folder = Program.hasFolder ? [("_migrations", _migrations as Any)] : []
+        let folder: [(String, Any)] =
+            Program.hasFolder ? [("_migrations", _migrations), ("_checks", _checks)] : []
         return Mirror(self, children: folder + [("_config", _config as Any)])
+    }
+}
+
+extension String {
+    /// The path of another name in the folder in which a path is.
+    fileprivate func besides(_ name: String) -> String {
+        var path = self[...]
+        while path.count > 1, path.hasSuffix("/") { path = path.dropLast() }
+        // Only the parts of such a path are known.
+        guard let last = path.split(separator: "/").last, ![".", ".."].contains(last) else {
+            return "\(path)/../\(name)"
+        }
+        return path.dropLast(last.count) + name
     }
 }
 

@@ -324,9 +324,9 @@ public enum SettingsFileError: Error, Equatable, Sendable {
     /// The file was found above the working folder, and somebody else could have put it there.
     case inFolderOfAnother(path: String)
 
-    /// The migrations are outside of the repository, and only a file that was found, or a link, says
-    /// so.
-    case migrationsOutside(path: String)
+    /// The folder of the migrations or of the checks is outside of the repository, and only a file that
+    /// was found, or a link, says so.
+    case folderOutside(of: String, path: String)
 
     /// The file is not TOML. The place is `path:line:column`.
     case malformed(place: String, reason: String)
@@ -368,8 +368,8 @@ extension SettingsFileError: LocalizedError {
         case .writableByOthers(let path): "the settings file \(path) can be written by others"
         case .inFolderOfAnother(let path):
             "the settings file \(path) is in a folder that others can write"
-        case .migrationsOutside(let path):
-            "the folder of migrations, '\(path)', is outside of the repository"
+        case .folderOutside(let content, let path):
+            "the folder of \(content), '\(path)', is outside of the repository"
         case .malformed(let place, let reason): "\(place): \(reason)"
         case .unknownKey(let key, let place, _): "\(place): unknown setting '\(key)'"
         case .secret(let key, let place):
@@ -413,10 +413,10 @@ extension SettingsFileError: LocalizedError {
             migrations there. If you trust it, give it with '--config \(path.shellPath)'. For no \
             settings: '--config /dev/null'.
             """
-        case .migrationsOutside(let path):
+        case .folderOutside(let content, let path):
             """
             A change that is checked could show any file this way. If the folder is right, give it:
-              --migrations \(path.shellPath)
+              --\(content) \(path.shellPath)
             """
         case .malformed:
             "The file is TOML: one setting on each line, such as db-path = \"notes.db\"."
@@ -454,7 +454,7 @@ extension SettingsFileError: CodedError {
         case .unreadable: ErrorCode("settingsUnreadable", .inputOutput)
         case .ofAnother, .writableByOthers, .inFolderOfAnother:
             ErrorCode("settingsOfAnother", .noPermission)
-        case .migrationsOutside: ErrorCode("leavesRepository", .noPermission)
+        case .folderOutside: ErrorCode("leavesRepository", .noPermission)
         case .tooLarge, .malformed: ErrorCode("malformedSettings", .usage)
         case .unknownKey: ErrorCode("unknownSetting", .usage)
         case .secret: ErrorCode("secretInSettings", .usage)

@@ -7,6 +7,7 @@ import MigrationKitSQLCipher
 enum SettingsKey: String, CaseIterable, Sendable {
     case dbPath = "db-path"
     case migrations
+    case checks
     case namePattern = "name-pattern"
     case keychainService = "keychain-service"
     case keychainAccount = "keychain-account"
@@ -61,7 +62,7 @@ enum SettingsKey: String, CaseIterable, Sendable {
     /// Whether it is about a folder of SQL files, which a program with its own steps doesn't have.
     var isOfFolder: Bool {
         switch self {
-        case .migrations, .namePattern, .doubleQuotedStrings, .appVersion: true
+        case .migrations, .checks, .namePattern, .doubleQuotedStrings, .appVersion: true
         default: false
         }
     }
@@ -115,6 +116,15 @@ extension SettingsKey {
                 ),
                 standard: .text(MigrationsOptions.defaultFolder),
                 option: \MigrationsOptions.migrations
+            )
+        case .checks:
+            Setting(
+                kind: .path,
+                meaning: "The folder of SQL checks; default: 'checks' beside the migrations",
+                variable: (
+                    "MIGRATIONKIT_CHECKS", "The folder of SQL checks, if --checks is not given."
+                ),
+                option: \MigrationsOptions.checks
             )
         case .namePattern:
             Setting(

@@ -115,16 +115,19 @@ extension CommandContext {
         }
     }
 
-    /// Throws if migrations that nobody named are outside of the repository: a change that is
+    /// Throws if migrations or checks that nobody named are outside of the repository: a change that is
     /// checked may have led them there, by a settings file or a link.
-    func checkPlace(ofFoundMigrations path: String) throws {
-        let isNamed = ["MIGRATIONKIT_CONFIG", "MIGRATIONKIT_MIGRATIONS"]
+    ///
+    /// - Parameter content: What the folder has, as its option calls it.
+    func checkPlace(ofFound content: String, _ path: String) throws {
+        let variables = ["MIGRATIONKIT_CONFIG", "MIGRATIONKIT_MIGRATIONS"]
+        let isNamed = (variables + ["MIGRATIONKIT_\(content.uppercased())"])
             .contains { environment.nonEmpty($0) != nil }
         guard settingsSource.config == nil, !isNamed,
             let repository = try Repository(of: folderAboveWithSettings ?? "."),
             repository.isLeft(by: path)
         else { return }
-        throw SettingsFileError.migrationsOutside(path: path)
+        throw SettingsFileError.folderOutside(of: content, path: path)
     }
 
     /// The folder of migrations that nobody named: beside the settings file that was found.
