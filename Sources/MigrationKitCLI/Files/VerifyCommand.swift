@@ -15,8 +15,8 @@ struct VerifyCommand: StoreCommand, DatabaseCommand {
             usage: "\(Program.name) verify [<database>] [--full] [<options>]",
             discussion: """
                 Runs SQLite's quick_check and foreign_key_check, looks for the required indexes, \
-                runs the folder of checks, and compares the schema with the one that the applied migrations give in an empty \
-                database in memory. Without --full, changes nothing.
+                runs the folder of checks, and compares the schema with the one that the applied \
+                migrations give in an empty database in memory. Without --full, changes nothing.
 
                 With --full also: who can read the files; commits that a damaged write-ahead log \
                 hides; the HMAC of every page; indexes against their tables; rows that break NOT \
