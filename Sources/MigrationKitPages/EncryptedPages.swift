@@ -1,7 +1,7 @@
 import CSQLCipher
 import Dispatch
-import MigrationKitKeys
 import MigrationKitCommon
+import MigrationKitKeys
 import Synchronization
 
 /// The file to which several threads write encrypted pages.

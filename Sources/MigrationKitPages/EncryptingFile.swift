@@ -1,7 +1,7 @@
 import CSQLCipher
 import Dispatch
-import MigrationKitKeys
 import MigrationKitCommon
+import MigrationKitKeys
 import Synchronization
 
 /// A new file that looks like plaintext to SQLite. Each page is encrypted before it is written, on

@@ -1,7 +1,7 @@
 import CSQLCipher
 import Dispatch
-import MigrationKitKeys
 import MigrationKitCommon
+import MigrationKitKeys
 import Synchronization
 
 /// One thread that encrypts pages and writes them to a file, in the order in which it gets them.

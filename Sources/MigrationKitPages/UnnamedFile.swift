@@ -1,6 +1,6 @@
-import Foundation
 import CLibCrypto
 import CSQLCipher
+import Foundation
 import Glibc
 import MigrationKitCommon
 

@@ -1,7 +1,7 @@
 import GRDB
-import MigrationKitKeys
 import MigrationKit
 import MigrationKitGRDB
+import MigrationKitKeys
 import MigrationKitSQL
 import MigrationKitSQLCipher
 import SecretService

@@ -1,8 +1,8 @@
 import Foundation
 import GRDB
-import MigrationKitKeys
 import MigrationKit
 import MigrationKitGRDB
+import MigrationKitKeys
 import MigrationKitSQL
 import MigrationKitSQLCipher
 import SecretService

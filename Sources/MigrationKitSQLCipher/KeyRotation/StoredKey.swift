@@ -1,6 +1,6 @@
-import MigrationKitPages
 import Foundation
 import MigrationKitKeys
+import MigrationKitPages
 
 /// The key of a database in a key store: in its item or, during a rotation, in the pending one.
 ///
@@ -10,7 +10,7 @@ package struct StoredKey: Sendable {
     /// The path of the database, as it was given.
     package var path: String { file.path }
 
-    package let file: DatabaseFile
+    package private(set) var file: DatabaseFile
     package let keyStore: any KeyStore
     package let service: String
     package let account: String?
@@ -137,15 +137,9 @@ package struct StoredKey: Sendable {
 
     /// The same for the file with its links resolved.
     func following(_ file: DatabaseFile) -> StoredKey {
-        StoredKey(
-            path: file.path,
-            keyStore: keyStore,
-            service: service,
-            account: account,
-            cipher: cipher,
-            timeout: timeout,
-            read: read
-        )
+        var followed = self
+        followed.file = file
+        return followed
     }
 
     // MARK: - Keys

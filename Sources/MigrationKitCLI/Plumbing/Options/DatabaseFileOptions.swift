@@ -1,6 +1,6 @@
 import ArgumentParser
-import MigrationKitKeys
 import MigrationKit
+import MigrationKitKeys
 import MigrationKitSQLCipher
 
 /// The options that name a database and describe its encryption.

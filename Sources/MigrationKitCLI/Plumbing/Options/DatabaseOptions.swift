@@ -1,6 +1,6 @@
 import ArgumentParser
-import MigrationKitKeys
 import MigrationKit
+import MigrationKitKeys
 import MigrationKitSQLCipher
 
 /// The option of commands that also work on a plaintext database.

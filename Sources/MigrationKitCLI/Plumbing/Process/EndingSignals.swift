@@ -1,8 +1,8 @@
 import CKeyStore
 import Dispatch
 import Foundation
-import MigrationKitKeys
 import MigrationKitCommon
+import MigrationKitKeys
 
 /// Handles Ctrl-C and the other signals that ask a program to end: during a run, uncommitted
 /// changes are undone first.

@@ -1,6 +1,6 @@
 import Foundation
-import MigrationKitKeys
 import MigrationKitCommon
+import MigrationKitKeys
 import MigrationKitSQL
 
 /// A file that a command writes.

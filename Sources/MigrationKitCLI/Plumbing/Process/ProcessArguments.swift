@@ -1,8 +1,8 @@
-import Foundation
 import CKeyStore
 import Dispatch
-import MigrationKitKeys
+import Foundation
 import MigrationKitCommon
+import MigrationKitKeys
 
 /// The process's arguments, which other users can see in `/proc/PID/cmdline`.
 enum ProcessArguments {

@@ -1,8 +1,8 @@
-import Foundation
 import CKeyStore
 import Dispatch
-import MigrationKitKeys
+import Foundation
 import MigrationKitCommon
+import MigrationKitKeys
 
 /// The environment of the process, with its password stored separately.
 ///

@@ -1,6 +1,6 @@
 import Foundation
-import MigrationKitKeys
 import MigrationKitCommon
+import MigrationKitKeys
 import MigrationKitSQL
 
 /// The standard output stream, which reports write errors.
