@@ -5,19 +5,21 @@ import MigrationKit
 ///
 /// A version is expected to name the columns that it inserts: an `INSERT` without their list fails as
 /// soon as a table has a new one.
-struct OlderVersionsCheck {
-    private let before: [SchemaObject.Identity: SchemaObject]
-    private let after: [SchemaObject.Identity: SchemaObject]
+final class OlderVersionsCheck {
+    private let objects: (before: () -> [SchemaObject], after: () -> [SchemaObject])
+    // Most steps need neither: those of a large schema take longer than the step.
+    private lazy var before = Self.byIdentity(objects.before())
+    private lazy var after = Self.byIdentity(objects.after())
 
     /// The objects are without those that belong to SQLite or to a virtual table.
-    init(before: some Sequence<SchemaObject>, after: some Sequence<SchemaObject>) {
-        func byIdentity(_ objects: some Sequence<SchemaObject>)
-            -> [SchemaObject.Identity: SchemaObject]
-        {
-            Dictionary(objects.map { ($0.identity, $0) }) { _, last in last }
-        }
-        self.before = byIdentity(before)
-        self.after = byIdentity(after)
+    init(before: @escaping () -> [SchemaObject], after: @escaping () -> [SchemaObject]) {
+        objects = (before, after)
+    }
+
+    private static func byIdentity(
+        _ objects: [SchemaObject]
+    ) -> [SchemaObject.Identity: SchemaObject] {
+        Dictionary(objects.map { ($0.identity, $0) }) { _, last in last }
     }
 
     private func old(table name: String) -> SchemaObject? {
@@ -33,24 +35,22 @@ struct OlderVersionsCheck {
 
     // MARK: - The Schema
 
-    /// - Parameter states: What the object was after each change of it, the last one as it is now;
-    ///   `nil` when it was gone.
-    func reasons(
-        for identity: SchemaObject.Identity,
-        _ states: [SchemaObject?]
-    ) -> [StepEffect.Reason] {
-        let now = after[identity]
-        guard let old = before[identity] else {
-            return now.map(reasons(forNew:))?.map { StepEffect.Reason($0) } ?? []
-        }
-        guard identity.kind == .table else { return reasons(forChanged: old, to: now) }
+    /// - Parameter states: What an object was before the step and after each change of it; `nil` when
+    ///   it wasn't there.
+    func reasons(for states: [SchemaObject?]) -> [StepEffect.Reason] {
+        guard let (old, now) = states.first.flatMap({ first in states.last.map { (first, $0) } })
+        else { return [] }
+        guard let old else { return now.map(reasons(forNew:))?.map { StepEffect.Reason($0) } ?? [] }
+        guard old.kind == .table else { return reasons(forChanged: old, to: now) }
         guard let now else { return [.init("\(old.quoted) is gone")] }
         let changed = reasons(forChanged: old, now).map { StepEffect.Reason($0) }
-        if states.contains(nil) {
+        if states.contains(where: { $0 == nil }) {
             let again = "\(old.quoted) was created again, and its rows may have changed"
             return [.init(again, stillRuns: true)] + changed
         }
-        let lost = states.dropLast().compactMap(\.self).flatMap { lostColumns(of: old, in: $0) }
+        let lost = states.dropFirst().dropLast().compactMap(\.self).flatMap {
+            lostColumns(of: old, in: $0)
+        }
         let again = Set(lost).subtracting(lostColumns(of: old, in: now)).sorted()
         return changed
             + again.map { name in
@@ -253,15 +253,23 @@ struct OlderVersionsCheck {
 
     /// Views and triggers that are as they were, but may mean something else with the new columns of a
     /// table: they take all of its columns, or a name in them is that of a new one.
-    var reasonsOfReaders: [String] {
-        let readers = before.values.filter { old in
-            (old.kind == .view || old.kind == .trigger) && after[old.identity] != nil
-        }
-        guard !readers.isEmpty else { return [] }
-        let grown = before.values.compactMap { old -> (name: String, new: Set<String>)? in
-            guard old.kind == .table, let now = after[old.identity], now.sql != old.sql,
-                let (was, text) = try? (TableText(old.sql), TableText(now.sql))
+    ///
+    /// - Parameter changes: The states of each object that was changed.
+    func reasonsOfReaders(after changes: some Sequence<[SchemaObject?]>) -> [String] {
+        let tables = changes.compactMap { states -> (old: SchemaObject, now: SchemaObject)? in
+            guard let old = states.first ?? nil, let now = states.last ?? nil,
+                old.kind == .table, old.sql != now.sql
             else { return nil }
+            return (old, now)
+        }
+        guard !tables.isEmpty else { return [] }
+        let readers = objects.before().filter { $0.kind == .view || $0.kind == .trigger }
+            .filter { after[$0.identity] != nil }
+        guard !readers.isEmpty else { return [] }
+        let grown = tables.compactMap { old, now -> (name: String, new: Set<String>)? in
+            guard let (was, text) = try? (TableText(old.sql), TableText(now.sql)) else {
+                return nil
+            }
             let new = Set(text.columns.map(\.name)).subtracting(was.columns.map(\.name))
             return new.isEmpty ? nil : (old.name.foldedName, new)
         }

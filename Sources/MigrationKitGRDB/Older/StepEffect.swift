@@ -23,8 +23,8 @@ package struct StepEffect {
         }
     }
 
-    private let before: [SchemaObject]
-    /// What was gone, or had another text, at some moment.
+    private let before: () -> [SchemaObject]
+    /// What each changed object was before the step and after each of its changes.
     private var changes: [SchemaObject.Identity: [SchemaObject?]] = [:]
     private var rowChanges: [RowChange] = []
     /// Whether the schema was changed by writing its table.
@@ -33,7 +33,7 @@ package struct StepEffect {
     package var changesVersions = false
 
     /// - Parameter before: The schema before the step.
-    package init(before: [SchemaObject]) {
+    package init(before: @escaping () -> [SchemaObject]) {
         self.before = before
     }
 
@@ -45,8 +45,8 @@ package struct StepEffect {
         for (old, new) in changes {
             let isSame = old?.identity == new?.identity
             // Under its old name it is gone.
-            if let old { self.changes[old.identity, default: []].append(isSame ? new : nil) }
-            if let new, !isSame { self.changes[new.identity, default: []].append(new) }
+            if let old { self.changes[old.identity, default: [old]].append(isSame ? new : nil) }
+            if let new, !isSame { self.changes[new.identity, default: [nil]].append(new) }
         }
     }
 
@@ -56,7 +56,7 @@ package struct StepEffect {
     }
 
     /// - Parameter after: The schema after the step.
-    package func reasons(after: [SchemaObject]) -> [Reason] {
+    package func reasons(after: @escaping () -> [SchemaObject]) -> [Reason] {
         let check = OlderVersionsCheck(before: before, after: after)
         var updated: [String: Set<String>] = [:]
         var deleted: Set<String> = []
@@ -73,10 +73,8 @@ package struct StepEffect {
             updated["sqlite_sequence"] = nil
             deleted.remove("sqlite_sequence")
         }
-        var reasons = changes.sorted { $0.key < $1.key }.flatMap { identity, states in
-            check.reasons(for: identity, states)
-        }
-        reasons += check.reasonsOfReaders.map { Reason($0) }
+        var reasons = changes.sorted { $0.key < $1.key }.flatMap { check.reasons(for: $0.value) }
+        reasons += check.reasonsOfReaders(after: changes.values).map { Reason($0) }
         reasons += check.reasons(updated: updated, deleted: deleted, inserted: inserted)
             .map { Reason($0, stillRuns: true) }
         if writesSchema {

@@ -10,7 +10,7 @@ final class StepWatch {
 
     private init(_ known: KnownSchema, _ db: Database) {
         (self.known, self.db) = (known, db)
-        effect = StepEffect(before: known.objects)
+        effect = StepEffect { known.objects }
     }
 
     /// Runs a step's work in a transaction, and judges its effect.
@@ -36,7 +36,7 @@ final class StepWatch {
         watch.effect.changesVersions = watch.known.versions != schema.versions
         known = watch.known
         if let error = observer.error { throw error }
-        let reasons = watch.effect.reasons(after: watch.known.objects)
+        let reasons = watch.effect.reasons { watch.known.objects }
         return reasons.isEmpty ? .work : .fail(reasons: reasons.map(\.text))
     }
 

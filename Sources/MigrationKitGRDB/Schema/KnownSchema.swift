@@ -8,18 +8,20 @@ import MigrationKit
 /// of the work.
 struct KnownSchema {
     private struct KnownRow {
+        let number: Int64
         let text: ContiguousArray<UInt8>
-        /// `nil` if a virtual table owns it.
+        /// `nil` if SQLite, GRDB or a virtual table owns it.
         var object: SchemaObject?
     }
 
-    private var rows: [Int64: KnownRow] = [:]
+    /// In the order of their numbers, in which SQLite reads them.
+    private var rows: [KnownRow] = []
     /// SQLite's own count of changes. <https://www.sqlite.org/pragma.html#pragma_schema_version>
     private var version: Int32?
     /// The numbers by which programs tell a file's version and kind.
     private(set) var versions: [Int32] = []
 
-    var objects: [SchemaObject] { rows.values.compactMap(\.object) }
+    var objects: [SchemaObject] { rows.compactMap(\.object) }
 
     mutating func readVersions(_ db: Database) throws {
         versions = try ["user_version", "application_id"].map { try Self.number($0, db) }
@@ -35,49 +37,72 @@ struct KnownSchema {
         let version = try Self.number("schema_version", db)
         guard version != self.version else { return [] }
         self.version = version
-        var changed: [(row: Int64, old: SchemaObject?)] = []
-        var gone = Set(rows.keys)
-        let sql = """
-            SELECT CAST(sql AS TEXT), rowid, CAST(type AS TEXT), CAST(name AS TEXT),
-                CAST(tbl_name AS TEXT), CAST(rootpage AS INTEGER)
-            FROM main.sqlite_schema WHERE sql IS NOT NULL AND \(SchemaObject.areOwn)
-            """
+        /// The rows by their places: those that have changed, and those that are gone.
+        var (changed, gone): ([(place: Int, row: KnownRow)], [Int]) = ([], [])
+        var place = 0
+        let sql = "SELECT rowid, type, name, tbl_name, rootpage, sql FROM main.sqlite_schema"
         try Self.step(sql, db) { statement in
-            let row = sqlite3_column_int64(statement, 1)
-            let bytes = UnsafeRawBufferPointer(
-                start: sqlite3_column_blob(statement, 0),
-                count: Int(sqlite3_column_bytes(statement, 0))
-            )
-            gone.remove(row)
-            let old = rows[row]
-            let isSame = old?.text.withUnsafeBytes { text in
-                guard let one = text.baseAddress, let other = bytes.baseAddress else {
-                    return false
-                }
-                return text.count == bytes.count && memcmp(one, other, bytes.count) == 0
+            // An index that belongs to a constraint has no text.
+            guard sqlite3_column_type(statement, 5) != SQLITE_NULL else { return }
+            let number = sqlite3_column_int64(statement, 0)
+            while place < rows.count, rows[place].number < number {
+                gone.append(place)
+                place += 1
             }
-            guard isSame != true else { return }
-            rows[row] = KnownRow(text: ContiguousArray(bytes), object: SchemaObject(statement))
-            changed.append((row, old?.object))
+            let bytes = UnsafeRawBufferPointer(
+                start: sqlite3_column_blob(statement, 5),
+                count: Int(sqlite3_column_bytes(statement, 5))
+            )
+            let isKnown = place < rows.count && rows[place].number == number
+            if !isKnown || !rows[place].text.isEqual(to: bytes) {
+                let row = KnownRow(
+                    number: number,
+                    text: ContiguousArray(bytes),
+                    object: SchemaObject(ownOf: statement)
+                )
+                changed.append((place, row))
+            }
+            if isKnown { place += 1 }
         }
-        for row in gone { changed.append((row, rows.removeValue(forKey: row)?.object)) }
-        try removeShadows(changed.map(\.row), db)
-        return changed.map { ($0.old, rows[$0.row]?.object) }
+        gone += place..<rows.count
+        return try take(changed, gone, db)
+    }
+
+    private mutating func take(
+        _ changed: [(place: Int, row: KnownRow)],
+        _ gone: [Int],
+        _ db: Database
+    ) throws -> [(old: SchemaObject?, new: SchemaObject?)] {
+        var changed = changed
+        for place in try placesOfShadows(in: changed.map(\.row), db) {
+            changed[place].row.object = nil
+        }
+        var changes = gone.map { (old: rows[$0].object, new: SchemaObject?.none) }
+        var new: [KnownRow] = []
+        for (place, row) in changed {
+            let isKnown = place < rows.count && rows[place].number == row.number
+            changes.append((isKnown ? rows[place].object : nil, row.object))
+            if isKnown { rows[place] = row } else { new.append(row) }
+        }
+        for place in gone.reversed() { rows.remove(at: place) }
+        let isInOrder = (rows.last?.number ?? .min) < (new.first?.number ?? .max)
+        rows += new
+        if !isInOrder { rows.sort { $0.number < $1.number } }
+        return changes
     }
 
     /// Asks only if the name of what has changed may be that of a virtual table's content.
-    private mutating func removeShadows(_ changed: [Int64], _ db: Database) throws {
-        let owners = objects.filter(\.isVirtualTable).map { "\($0.name.foldedName)_" }
-        guard !owners.isEmpty else { return }
-        let doubtful = changed.filter { row in
-            guard let table = rows[row]?.object?.table.foldedName else { return false }
+    private func placesOfShadows(in changed: [KnownRow], _ db: Database) throws -> [Int] {
+        let owners = (rows + changed).compactMap(\.object).filter(\.isVirtualTable)
+            .map { "\($0.name.foldedName)_" }
+        guard !owners.isEmpty else { return [] }
+        let doubtful = changed.indices.filter { place in
+            guard let table = changed[place].object?.table.foldedName else { return false }
             return owners.contains(where: table.hasPrefix)
         }
-        guard !doubtful.isEmpty else { return }
+        guard !doubtful.isEmpty else { return [] }
         let shadows = try SchemaObject.shadowTables(of: db)
-        for row in doubtful where shadows.contains(rows[row]?.object?.table ?? "") {
-            rows[row]?.object = nil
-        }
+        return doubtful.filter { shadows.contains(changed[$0].object?.table ?? "") }
     }
 
     private static func number(_ pragma: String, _ db: Database) throws -> Int32 {
@@ -105,6 +130,16 @@ struct KnownSchema {
                 message: String(cString: sqlite3_errmsg(db.sqliteConnection)),
                 sql: sql
             )
+        }
+    }
+}
+
+extension ContiguousArray<UInt8> {
+    fileprivate func isEqual(to bytes: UnsafeRawBufferPointer) -> Bool {
+        guard count == bytes.count else { return false }
+        guard let other = bytes.baseAddress else { return true }
+        return withUnsafeBytes {
+            $0.baseAddress.map { memcmp($0, other, bytes.count) == 0 } ?? true
         }
     }
 }

@@ -33,15 +33,19 @@ package struct SchemaObject: Sendable {
         sql = text.firstStatement
     }
 
-    /// - Parameter statement: Its columns are the text, the row's number, and the others in their order.
-    init(_ statement: OpaquePointer) {
+    /// - Parameter statement: Its columns are those of `sqlite_schema`, after the row's number.
+    /// - Returns: `nil` if it is of SQLite or of GRDB.
+    init?(ownOf statement: OpaquePointer) {
+        // SQLite reads its schema as text, so a number or a text may be stored in another form.
         func text(_ column: Int32) -> String {
             sqlite3_column_text(statement, column).map { String(cString: $0) } ?? ""
         }
-        kind = Kind(rawValue: text(2)) ?? .table
-        (name, table) = (text(3), text(4))
-        rootPage = Int(sqlite3_column_int64(statement, 5))
-        sql = text(0).firstStatement
+        (name, table) = (text(2), text(3))
+        let owner = table.foldedName
+        guard !owner.hasPrefix("sqlite_"), !owner.hasPrefix("grdb_") else { return nil }
+        kind = Kind(rawValue: text(1)) ?? .table
+        rootPage = Int(sqlite3_column_int64(statement, 4))
+        sql = text(5).firstStatement
     }
 
     /// `index notes_title`
@@ -118,7 +122,7 @@ extension SchemaObject {
     }
 
     /// The condition of those that aren't of SQLite or GRDB.
-    static let areOwn = """
+    private static let areOwn = """
         tbl_name NOT LIKE 'sqlite\\_%' ESCAPE '\\' AND tbl_name NOT LIKE 'grdb\\_%' ESCAPE '\\'
         """
 

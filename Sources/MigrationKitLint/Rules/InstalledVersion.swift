@@ -7,9 +7,9 @@ enum InstalledVersion {
     static func check(_ step: StepRecord, _ findings: inout FindingList) {
         // What can't be applied, or what the author has judged, isn't judged.
         guard step.older == nil, step.statements.allSatisfy({ $0.failure == nil }) else { return }
-        var effect = StepEffect(before: step.before.objects)
+        var effect = StepEffect { step.before.objects }
         for statement in step.statements { effect.note(statement) }
-        let reasons = effect.reasons(after: step.after.objects)
+        let reasons = effect.reasons { step.after.objects }
         guard !reasons.isEmpty else { return }
         let places = places(of: Set(reasons), step)
         let word = step.format == nil ? "older: .work" : "-- migrate:older works"
@@ -32,11 +32,11 @@ enum InstalledVersion {
         of reasons: Set<StepEffect.Reason>,
         _ step: StepRecord
     ) -> [StepEffect.Reason: StatementRecord] {
-        var effect = StepEffect(before: step.before.objects)
+        var effect = StepEffect { step.before.objects }
         var places: [StepEffect.Reason: StatementRecord] = [:]
         var last: Set<StepEffect.Reason> = []
         for statement in step.statements where effect.note(statement) {
-            let now = reasons.intersection(effect.reasons(after: statement.after.objects))
+            let now = reasons.intersection(effect.reasons { statement.after.objects })
             for reason in now.subtracting(last) { places[reason] = statement }
             last = now
         }
