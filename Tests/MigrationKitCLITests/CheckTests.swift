@@ -247,6 +247,11 @@ import Testing
         try tool.folder.makeFolder("checks")
         try tool.folder.write("checks/readme.md", "".utf8)
         #expect(try tool.onStore("migrate").status == 0)
+        // Checks that were meant, and are gone.
+        let path = tool.folder.path("checks")
+        try FileManager.default.removeItem(atPath: path)
+        try FileManager.default.createSymbolicLink(atPath: path, withDestinationPath: "nowhere")
+        #expect(try tool.onStore("verify").status == 66)
     }
 
     @Test func aFleetIsChecked() throws {

@@ -60,13 +60,11 @@ extension CheckQuery {
     ///   query; a `DatabaseError` if the database can't be read.
     func violations(in db: Database) throws -> CheckViolations? {
         try checkIsQuery()
-        do {
-            return try db.readOnly {
-                let statement = try db.onlyStatement(of: sql)
-                guard statement.isReadonly else { throw unusable("it writes") }
-                let namesRows =
-                    selectsRowID || statement.columnNames.first?.lowercased() == "rowid"
-                var (count, rowIDs): (Int, [Int64]) = (0, [])
+        return try db.readOnly {
+            let statement = try compiled(in: db)
+            let namesRows = selectsRowID || statement.columnNames.first?.lowercased() == "rowid"
+            var (count, rowIDs): (Int, [Int64]) = (0, [])
+            do {
                 let rows = try Row.fetchCursor(statement)
                 while let row = try rows.next() {
                     count += 1
@@ -75,12 +73,22 @@ extension CheckQuery {
                     else { continue }
                     rowIDs.append(rowID)
                 }
-                return count == 0
-                    ? nil : CheckViolations(check: name, count: count, rowIDs: rowIDs)
+            } catch let error as DatabaseError where error.isOfQuery {
+                // The message may have a value of a row, even as the name of a column.
+                throw unusable("SQLite stopped at a row: \(error.resultCode)")
             }
-        } catch let error as DatabaseError
-            where [.SQLITE_ERROR, .SQLITE_MISUSE, .SQLITE_READONLY].contains(error.resultCode)
-        {
+            return count == 0 ? nil : CheckViolations(check: name, count: count, rowIDs: rowIDs)
+        }
+    }
+
+    /// The query as a statement that only reads. Messages of SQLite are about its text here.
+    private func compiled(in db: Database) throws -> Statement {
+        do {
+            let statement = try db.onlyStatement(of: sql)
+            guard statement.isReadonly else { throw unusable("it writes") }
+            try statement.validateArguments([])
+            return statement
+        } catch let error as DatabaseError where error.isOfQuery {
             throw unusable(error.messageWithoutValues)
         }
     }
@@ -89,6 +97,16 @@ extension CheckQuery {
         let place = place?.description
         let prefix = place == name ? "" : place.map { "\($0): " } ?? ""
         return .unusableCheck(name: name, reason: prefix + reason)
+    }
+}
+
+extension DatabaseError {
+    /// Whether the query is the reason, or a row that it reads, and not the file or the machine.
+    fileprivate var isOfQuery: Bool {
+        [
+            .SQLITE_ERROR, .SQLITE_MISUSE, .SQLITE_READONLY, .SQLITE_MISMATCH, .SQLITE_TOOBIG,
+            .SQLITE_RANGE, .SQLITE_CONSTRAINT,
+        ].contains(resultCode)
     }
 }
 

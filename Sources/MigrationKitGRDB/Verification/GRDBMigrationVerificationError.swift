@@ -70,7 +70,7 @@ extension GRDBMigrationVerificationError: LocalizedError {
         case .checkFailed:
             "Correct the migration, or the rows from before it. The check's query lists them."
         case .unusableCheck:
-            "Correct its query. It must be one SELECT without parameters."
+            "Correct its query: one SELECT without parameters, at whose rows SQLite doesn't fail."
         }
     }
 }

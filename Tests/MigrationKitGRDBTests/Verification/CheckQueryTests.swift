@@ -298,6 +298,27 @@ import Testing
         #expect(try queue.read { try Int.fetchOne($0, sql: "SELECT count(*) FROM item") } == 3)
     }
 
+    /// SQLite's message takes the value for the name of a column, a table or a function.
+    @Test(arguments: [
+        "SELECT words FROM words WHERE words MATCH (SELECT name || ':x' FROM item WHERE id = 4)",
+        "SELECT 1 FROM item, pragma_quick_check(item.name) WHERE id = 4",
+        "SELECT * FROM words('a', (SELECT name FROM item WHERE id = 4))",
+        "SELECT 1 LIMIT (SELECT name FROM item WHERE id = 4)",
+    ])
+    func errorOfARowHasNoneOfItsValues(_ sql: String) throws {
+        try queue.write { db in
+            try db.execute(
+                sql: "CREATE VIRTUAL TABLE words USING fts5(body); INSERT INTO words VALUES ('a')"
+            )
+        }
+        let error = #expect(throws: GRDBMigrationVerificationError.self) {
+            try runner(adding(checks: [CheckQuery("none", sql: sql)])).migrate(in: queue)
+        }
+        let text = error.map { "\($0.localizedDescription) \($0)" } ?? ""
+        #expect(text.contains("SQLite stopped at a row") && !text.contains("secret"), "\(text)")
+        try expectUnchanged()
+    }
+
     /// SQLite calls it a query, whatever its functions do.
     @Test func aFunctionCannotWrite() throws {
         try queue.write { db in

@@ -92,7 +92,8 @@ struct MigrationsOptions: ParsableArguments {
         guard case .folder = context.host.migrations else { return [] }
         let named = try context.value(\.checks, of: self)
         let path = try named ?? self.path(in: context).besides(Self.defaultChecks)
-        guard named != nil || isFolder(path) else { return [] }
+        // A link that leads nowhere is a folder that is missing.
+        guard named != nil || isThere(path) else { return [] }
         if ofStranger, named == nil, Repository.isLeft(onTheWayTo: path) {
             throw MigrationFolderError.leavesRepository(file: path)
         }
@@ -120,6 +121,12 @@ extension MigrationsOptions: CustomReflectable {
             Program.hasFolder ? [("_migrations", _migrations), ("_checks", _checks)] : []
         return Mirror(self, children: folder + [("_config", _config as Any)])
     }
+}
+
+/// Whether there is anything at a path, even a link that leads nowhere.
+private func isThere(_ path: String) -> Bool {
+    var status = stat()
+    return lstat(path, &status) == 0
 }
 
 extension String {
