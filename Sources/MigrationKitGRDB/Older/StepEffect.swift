@@ -18,7 +18,7 @@ package struct StepEffect {
         /// Whether their statements succeed nevertheless, with another result.
         package let stillRuns: Bool
 
-        init(_ text: String, stillRuns: Bool = false) {
+        package init(_ text: String, stillRuns: Bool = false) {
             (self.text, self.stillRuns) = (text, stillRuns)
         }
     }

@@ -9,7 +9,11 @@ enum InstalledVersion {
         guard step.older == nil, step.statements.allSatisfy({ $0.failure == nil }) else { return }
         var effect = StepEffect { step.before.objects }
         for statement in step.statements { effect.note(statement) }
-        let reasons = effect.reasons { step.after.objects }
+        var reasons = effect.reasons { step.after.objects }
+        if reasons.isEmpty, !step.usesTransaction {
+            let text = "a migration outside of a transaction isn't judged"
+            reasons = [StepEffect.Reason(text, stillRuns: true)]
+        }
         guard !reasons.isEmpty else { return }
         let places = places(of: Set(reasons), step)
         let word = step.format == nil ? "older: .work" : "-- migrate:older works"
