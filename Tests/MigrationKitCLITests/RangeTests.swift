@@ -94,7 +94,7 @@ import Testing
         )
         let failed = try tool.onStore("redo")
         #expect(failed.status == 1)
-        #expect(failed.stderr.contains("the 1 migration before it stay applied"))
+        #expect(failed.stderr.contains("the migration before it stays applied"))
         #expect(try pending() == ["0002_row", "0003_tags"])
     }
 

@@ -96,6 +96,13 @@ struct Failure {
         return Failure(code, exitCode, "\(message) (\(database))", hint: hint)
     }
 
+    /// - Parameter count: How many migrations the run has committed.
+    private static func kept(_ count: Int) -> String {
+        count == 1
+            ? "the migration before it stays applied"
+            : "the \(count) migrations before it stay applied"
+    }
+
     /// A step failed: by its own error, or because of the disk or another process.
     private init(step failure: MigrationStepFailure, parser: any ParsableCommand.Type) {
         let cause = Failure(classifying: failure.underlying, parser: parser)
@@ -107,12 +114,11 @@ struct Failure {
             case (_, .unchanged, 0) where isRequirement:
                 "Nothing has changed."
             case (_, .unchanged, let count) where isRequirement:
-                "It wasn't begun; the \(counted(count, "migration")) before it stay applied."
+                "It wasn't begun; \(Self.kept(count))."
             case (true, .unchanged, 0):
                 "Its transaction was rolled back: nothing has changed."
             case (true, .unchanged, let count):
-                "Its transaction was rolled back; the \(counted(count, "migration")) before it "
-                    + "stay applied."
+                "Its transaction was rolled back; \(Self.kept(count))."
             case (_, .changed, _):
                 """
                 The error came after the commit: the migration is recorded as \
