@@ -38,8 +38,7 @@ final class OlderVersionsCheck {
     /// - Parameter states: What an object was before the step and after each change of it; `nil` when
     ///   it wasn't there.
     func reasons(for states: [SchemaObject?]) -> [StepEffect.Reason] {
-        guard let (old, now) = states.first.flatMap({ first in states.last.map { (first, $0) } })
-        else { return [] }
+        let (old, now) = (states.first ?? nil, states.last ?? nil)
         guard let old else { return now.map(reasons(forNew:))?.map { StepEffect.Reason($0) } ?? [] }
         guard old.kind == .table else { return reasons(forChanged: old, to: now) }
         guard let now else { return [.init("\(old.quoted) is gone")] }
@@ -118,7 +117,7 @@ final class OlderVersionsCheck {
         _ text: TableText
     ) -> String? {
         let which = "the new column '\(column.name)' of \(table.quoted)"
-        if rowIDNames.contains(column.name) { return "\(which) hides the key" }
+        if rowidNames.contains(column.name) { return "\(which) hides the key" }
         switch ColumnDemands(column, of: text).problem(isStrict: text.isStrict) {
         case .needsValue: return "\(which) needs a value"
         case .repeatsDefault: return "\(which) refuses its default a second time"
@@ -302,7 +301,7 @@ final class OlderVersionsCheck {
                 return "rows of \(table.quoted) were changed"
             }
             let known = columns.map(\.foldedName)
-                .filter { was.column($0) != nil || rowIDNames.contains($0) }.sorted()
+                .filter { was.column($0) != nil || rowidNames.contains($0) }.sorted()
             guard let first = known.first else { return nil }
             return known.count == 1
                 ? "values of column '\(first)' of \(table.quoted) were changed"
@@ -342,5 +341,3 @@ extension SchemaObject {
         "\(kind.rawValue) '\(name.split(whereSeparator: \.isNewline).joined(separator: " "))'"
     }
 }
-
-private let rowIDNames: Set<String> = ["rowid", "oid", "_rowid_"]

@@ -53,6 +53,10 @@ public enum GRDBMigrationSQLHelpers {
     }
 }
 
+/// The names of the rowid of a table, as far as no column has them.
+/// <https://www.sqlite.org/lang_createtable.html#rowid>
+package let rowidNames = ["rowid", "_rowid_", "oid"]
+
 /// A name for the rowid of a table that no column uses.
 ///
 /// <https://www.sqlite.org/lang_createtable.html#rowid>
@@ -61,5 +65,5 @@ public enum GRDBMigrationSQLHelpers {
 /// - Returns: `nil` if columns use all of its names.
 package func rowidName(besides columns: some Sequence<String>) -> String? {
     let taken = Set(columns.map { $0.lowercased() })
-    return ["rowid", "_rowid_", "oid"].first { !taken.contains($0) }
+    return rowidNames.first { !taken.contains($0) }
 }

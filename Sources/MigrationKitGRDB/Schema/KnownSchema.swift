@@ -41,7 +41,7 @@ struct KnownSchema {
         var (changed, gone): ([(place: Int, row: KnownRow)], [Int]) = ([], [])
         var place = 0
         let sql = "SELECT rowid, type, name, tbl_name, rootpage, sql FROM main.sqlite_schema"
-        try Self.step(sql, db) { statement in
+        try db.forEachRow(of: sql) { statement in
             // An index that belongs to a constraint has no text.
             guard sqlite3_column_type(statement, 5) != SQLITE_NULL else { return }
             let number = sqlite3_column_int64(statement, 0)
@@ -107,30 +107,8 @@ struct KnownSchema {
 
     private static func number(_ pragma: String, _ db: Database) throws -> Int32 {
         var number: Int32 = 0
-        try step("PRAGMA main.\(pragma)", db) { number = sqlite3_column_int($0, 0) }
+        try db.forEachRow(of: "PRAGMA main.\(pragma)") { number = sqlite3_column_int($0, 0) }
         return number
-    }
-
-    private static func step(
-        _ sql: String,
-        _ db: Database,
-        _ body: (OpaquePointer) -> Void
-    ) throws {
-        // GRDB's cache is emptied by every change of the schema.
-        var statement: OpaquePointer?
-        defer { sqlite3_finalize(statement) }
-        var code = sqlite3_prepare_v2(db.sqliteConnection, sql, -1, &statement, nil)
-        while code == SQLITE_OK || code == SQLITE_ROW, let statement {
-            code = sqlite3_step(statement)
-            if code == SQLITE_ROW { body(statement) }
-        }
-        guard code == SQLITE_DONE else {
-            throw DatabaseError(
-                resultCode: ResultCode(rawValue: code),
-                message: String(cString: sqlite3_errmsg(db.sqliteConnection)),
-                sql: sql
-            )
-        }
     }
 }
 

@@ -119,7 +119,8 @@ struct ProofTables {
     ) throws -> TableContent {
         let name = side == .before ? table.before : table.after
         let names = table.columns.map { side == .before ? $0.before : $0.after }
-        let rowID = table.keepsRowIDs ? Self.rowID(besides: try db.columns(in: name)) : nil
+        let rowID =
+            table.keepsRowIDs ? rowidName(besides: try db.columns(in: name).map(\.name)) : nil
         let list = [rowID ?? "NULL"] + names.map(GRDBMigrationSQLHelpers.quoted)
         let rows = try Row.fetchCursor(
             db,
@@ -144,13 +145,6 @@ struct ProofTables {
             content.rows &+= whole.finalize()
         }
         return content
-    }
-
-    /// A name of the row's id that no column has. <https://www.sqlite.org/rowidtable.html>
-    private static func rowID(besides columns: [ColumnInfo]) -> String? {
-        ["rowid", "_rowid_", "oid"].first { name in
-            !columns.contains { $0.name.isSameName(as: name) }
-        }
     }
 
     /// What is lost, as the end of a sentence.

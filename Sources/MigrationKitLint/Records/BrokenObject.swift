@@ -53,13 +53,8 @@ extension SchemaModel {
 
     /// The names of the tables, views and triggers that differ from another schema, in lower case.
     func changedNames(since before: SchemaModel) -> Set<String> {
-        func changed<Object: Equatable>(_ old: [String: Object], _ new: [String: Object]) -> Set<
-            String
-        > {
-            Set(old.keys.filter { old[$0] != new[$0] } + new.keys.filter { old[$0] != new[$0] })
-        }
-        return changed(before.tables, tables).union(changed(before.views, views))
-            .union(changed(before.triggers, triggers))
+        let changed = changes(since: before).compactMap { $0.new ?? $0.old }
+        return Set(changed.filter { $0.kind != .index }.map(\.name.foldedName))
     }
 
     fileprivate func words(of definition: String) -> Set<String> {

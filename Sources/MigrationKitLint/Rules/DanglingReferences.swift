@@ -63,7 +63,7 @@ enum DanglingReferences {
             if let rebuild, old.rowIDColumn == nil, !old.isWithoutRowID,
                 let copy = rebuild.copies.last(where: { $0.isIntoNew })?.statement,
                 !(copy.parsed.insertedColumns ?? []).contains(where: {
-                    ["rowid", "_rowid_", "oid"].contains($0.foldedName)
+                    rowidNames.contains($0.foldedName)
                 }), !step.statements.contains(where: { $0.fills(table.name) })
             {
                 findings.add(

@@ -136,7 +136,7 @@ extension SchemaHazards {
     func mayHold(_ condition: String, _ table: SchemaModel.Table) -> Bool {
         let rowIDs =
             table.isWithoutRowID
-            ? [] : ["rowid", "_rowid_", "oid"].filter { table.column($0) == nil }
+            ? [] : rowidNames.filter { table.column($0) == nil }
         return [true, false].contains { isNullable in
             let values = table.columns.map { column in
                 let isRequired = table.requires(column) || table.isRowID(column)

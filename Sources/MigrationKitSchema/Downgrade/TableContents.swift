@@ -197,9 +197,8 @@ extension TableContents.Table {
         // With the row's number, keys that have a NULL are different, too.
         let keys = key.map(\.quotedName) + (rowID.map { [$0] } ?? [])
         let selected = (columns.map(\.name.quotedName) + keys).joined(separator: ", ")
-        let statement = try db.makeStatement(sql: "SELECT \(selected) FROM main.\(name.quotedName)")
-        let values = SQLiteRow(statement.sqliteStatement)
-        while try values.step() {
+        try db.forEachRow(of: "SELECT \(selected) FROM main.\(name.quotedName)") { statement in
+            let values = SQLiteRow(statement)
             rowCount += 1
             left -= columns.count
             if left < 0 { rows = nil }
@@ -220,10 +219,7 @@ extension TableContents.Table {
 extension Database {
     /// A name of the rows' number; `nil` if they have none, or columns have all its names.
     fileprivate func rowIDName(of table: String, without columns: [String]) throws -> String? {
-        let name = ["rowid", "oid", "_rowid_"].first { name in
-            !columns.contains { $0.isSameName(as: name) }
-        }
-        guard let name,
+        guard let name = rowidName(besides: columns),
             (try? makeStatement(sql: "SELECT \(name) FROM main.\(table.quotedName)")) != nil
         else { return nil }
         return name
@@ -236,18 +232,6 @@ private struct SQLiteRow {
 
     init(_ statement: OpaquePointer) {
         self.statement = statement
-    }
-
-    func step() throws -> Bool {
-        let code = sqlite3_step(statement)
-        guard code != SQLITE_ROW else { return true }
-        guard code == SQLITE_DONE else {
-            throw DatabaseError(
-                resultCode: ResultCode(rawValue: code),
-                message: String(cString: sqlite3_errmsg(sqlite3_db_handle(statement)))
-            )
-        }
-        return false
     }
 
     /// - Returns: 0 for NULL, and for nothing else. A number and its text are the same.

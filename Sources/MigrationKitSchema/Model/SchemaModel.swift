@@ -179,7 +179,7 @@ extension SchemaModel {
             + views.values.map(\.object)
     }
 
-    /// Each object that has another text: as it was, or `nil` if it is new, and as it is, or `nil` if
+    /// Each object that is another: as it was, or `nil` if it is new, and as it is, or `nil` if
     /// it is gone.
     package func changes(
         since before: SchemaModel

@@ -99,7 +99,7 @@ package final class SchemaReader {
         for table in schema.tables.values { names.formUnion(table.columns.map(\.name.foldedName)) }
         for object in objects { names.insert(object.name.foldedName) }
         for definition in definitions { names.formUnion(definition.certainNames) }
-        return names.union(["rowid", "oid", "_rowid_", "new", "old", "excluded", "main", "temp"])
+        return names.union(rowidNames + ["new", "old", "excluded", "main", "temp"])
     }
 
     // MARK: - Tables
@@ -138,7 +138,7 @@ package final class SchemaReader {
         let text = try? TableText(object.sql)
         let rows = try columnRows(of: object.name, in: db)
         let names = Set(rows.map { ($0[0] as String).foldedName })
-            .union([object.name.foldedName, "rowid", "oid", "_rowid_"])
+            .union(rowidNames + [object.name.foldedName])
         let known = KnownText(text: text, names: names)
         for row in rows {
             let (column, isAutoincrement) = column(row, of: table, known, in: db)
@@ -337,7 +337,7 @@ package final class SchemaReader {
         if let known = indexes[key] { return known }
         let text = IndexText(object.sql)
         let columns = Set(table?.columns.map(\.name.foldedName) ?? [])
-            .union([object.table.foldedName, "rowid", "oid", "_rowid_"])
+            .union(rowidNames + [object.table.foldedName])
         let isUnique = try Bool.fetchOne(
             db.cachedStatement(
                 sql: "SELECT \"unique\" FROM pragma_index_list(?, 'main') WHERE name = ?"
