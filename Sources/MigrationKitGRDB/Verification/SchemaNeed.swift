@@ -7,19 +7,23 @@ package enum SchemaNeed: Hashable {
     /// - Parameter message: SQLite's message.
     /// - Returns: `nil` if something else is wrong.
     package init?(_ message: String) {
-        let needs: [(Regex<(Substring, Substring)>, (String) -> SchemaNeed)] = [
-            (/(?:no such|unknown) function: (.+?)(?:\(\))?$/, SchemaNeed.function),
-            (/no such collation sequence: (.+)$/, SchemaNeed.collation),
-            (/no such module: (.+)$/, SchemaNeed.module),
-            (/(?:no such|unknown) tokenizer: (.+)$/, SchemaNeed.tokenizer),
-        ]
-        for (pattern, make) in needs {
+        for (pattern, make) in Self.patterns {
             guard let match = message.firstMatch(of: pattern) else { continue }
             self = make(String(match.1))
             return
         }
         return nil
     }
+
+    /// Parsed once: most errors of SQLite are held against them. `Regex` isn't `Sendable`, since one may
+    /// hold code of its own. These don't.
+    nonisolated(unsafe) private static let patterns:
+        [(Regex<(Substring, Substring)>, (String) -> SchemaNeed)] = [
+            (/(?:no such|unknown) function: (.+?)(?:\(\))?$/, SchemaNeed.function),
+            (/no such collation sequence: (.+)$/, SchemaNeed.collation),
+            (/no such module: (.+)$/, SchemaNeed.module),
+            (/(?:no such|unknown) tokenizer: (.+)$/, SchemaNeed.tokenizer),
+        ]
 
     /// Why a table can't be checked, such as `message needs the tokenizer 'words'`.
     package func text(about table: String) -> String { "\(table) needs \(phrase)" }

@@ -29,9 +29,7 @@ struct FlywayFormat: FolderFormat {
 
     func fileName(_ name: String) -> MigrationFileName? {
         guard let first = name.utf8.first, [UInt8(ascii: "V"), UInt8(ascii: "U")].contains(first),
-            let match = name.wholeMatch(
-                of: /([VU])([0-9]+(?:[._][0-9]+)*)__.+\.(?:sql|SQL)/
-            ),
+            let match = name.wholeMatch(of: FilePattern.flyway),
             let version = MigrationVersion(of: match.2, separators: "._")
         else { return nil }
         return MigrationFileName(

@@ -135,7 +135,7 @@ extension FolderFormat {
 
     func version(of text: String) -> MigrationVersion? {
         // A Flyway version may have several numbers.
-        guard text.wholeMatch(of: /[0-9]+(\.[0-9]+)*/) != nil else { return nil }
+        guard text.wholeMatch(of: FilePattern.version) != nil else { return nil }
         return MigrationVersion(of: text, separators: ".")
     }
 
@@ -218,7 +218,7 @@ struct PairFormat: FolderFormat {
         if let (ending, role) = endings.first(where: { lowercased.hasSuffix($0.0) }) {
             return file(role, name.dropLast(ending.count))
         }
-        return name.wholeMatch(of: /([0-9]+_.*)\.(down|up)\..*/).map {
+        return name.wholeMatch(of: FilePattern.pair).map {
             file($0.2 == "up" ? .up : .down, $0.1)
         }
     }
@@ -246,13 +246,12 @@ enum NoTransactionLine {
     static func isFirst(in outline: SQLOutline) throws -> Bool {
         let isFirst: (Range<Int>) -> Bool = { range in
             range.lowerBound == 0
-                && outline.file.text(in: range).wholeMatch(of: /-- no-transaction(\s.*)?/) != nil
+                && outline.file.text(in: range).wholeMatch(of: FilePattern.noTransaction) != nil
         }
-        let slip = /--\s*no[-_ ]?transactions?\s*/.ignoresCase()
         for range in outline.lineComments where !isFirst(range) {
             let comment = outline.file.text(in: range)
             guard comment.lowercased().contains("transaction") else { continue }
-            guard comment.wholeMatch(of: slip) == nil else {
+            guard comment.wholeMatch(of: FilePattern.noTransactionSlip) == nil else {
                 throw MigrationFolderError.misplacedNoTransaction(
                     at: outline.file.place(at: range.lowerBound)
                 )
@@ -293,12 +292,10 @@ struct UpOnlyFormat: FolderFormat {
     /// A comment that is only `Down` or `+migrate Down`, followed by statements, is a marker of an
     /// unknown tool. The SQL of the rollback must not run at the end of the step.
     static func checkForOtherMarkers(_ outline: SQLOutline) throws {
-        let marker = /--\W*(\+\w+\s+)?(down|undo|rollback|revert)(\s+(migration|script))?\W*/
-            .ignoresCase()
         guard let last = outline.statements.last else { return }
         for range in outline.lineComments where range.lowerBound < last.range.lowerBound {
             let comment = outline.file.text(in: range)
-            guard comment.wholeMatch(of: marker) != nil else { continue }
+            guard comment.wholeMatch(of: FilePattern.strangeDown) != nil else { continue }
             throw MigrationFolderError.misspeltMarker(
                 comment.withoutControlCharacters,
                 at: outline.file.place(at: range.lowerBound)
