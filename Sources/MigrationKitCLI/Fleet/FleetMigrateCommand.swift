@@ -60,15 +60,15 @@ struct FleetMigrateCommand: FleetJob, MigrationsCommand {
                 for: .change(isTried: isDry),
                 lockTimeout: options.lockTimeout
             ) { store in
-                let before = try runner.overview(of: store.writer)
-                let applied = before.applied
+                let applied = try runner.appliedMigrationIdentifiers(in: store.writer)
+                let pending = runner.registry.pending(given: applied).count
                 record.from = runner.version(of: applied)
                 record.to = record.from
-                record.pending = before.pending.count
+                record.pending = pending
                 try store.checkIsAdopted()
                 try store.checkForDrafts(upTo: target, steps: limit)
                 if isDry {
-                    guard before.pending.isEmpty || !store.writer.configuration.readonly else {
+                    guard pending == 0 || !store.writer.configuration.readonly else {
                         throw MigrationCLIError.cannotTryOut(path: visit.store.path)
                     }
                     _ = try visit.watch(store, options) { options in

@@ -72,11 +72,11 @@ struct FleetRollbackCommand: FleetJob, MigrationsCommand {
             options.lockTimeout = visit.timeout(options.lockTimeout)
             try visit.withStore(loaded, for: .change(), lockTimeout: options.lockTimeout) {
                 store in
-                let before = try runner.overview(of: store.writer)
-                let applied = before.applied
+                let applied = try runner.appliedMigrationIdentifiers(in: store.writer)
+                let pending = runner.registry.pending(given: applied).count
                 record.from = runner.version(of: applied)
                 record.to = record.from
-                record.pending = before.pending.count
+                record.pending = pending
                 try store.checkIsAdopted()
                 do {
                     let report = try visit.watch(store, options) { options in
