@@ -115,13 +115,12 @@ extension TableContents.Table {
         .init(kind: kind, table: name, column: column.map { columns[$0].name }, rows: rows)
     }
 
-    /// A column with another name that has the same values. Of one without values, only its place tells.
+    /// A column with another name that has the same values, at the same place if there are several.
     private func renamed(_ place: Int, in new: Self, _ pairs: [(old: Int, new: Int)]?) -> Int? {
         let column = columns[place]
         let others = new.columns.indices.filter { self.place(of: new.columns[$0].name) == nil }
         let sorted = others.filter { $0 == place } + others.filter { $0 != place }
         return sorted.first { other in
-            guard column.values > 0 || other == place else { return false }
             if new.columns[other].values == column.values, new.columns[other].sum == column.sum {
                 return true
             }
