@@ -18,19 +18,7 @@ public struct CheckQuery: Equatable, Sendable {
     public let sql: String
 
     /// Where it is; `nil` for one in Swift.
-    package let place: Place?
-
-    package struct Place: Equatable, Sendable {
-        package let file: String
-        /// From 1.
-        package let line: Int
-        /// In characters, from 1.
-        package let column: Int
-
-        package init(file: String, line: Int, column: Int) {
-            (self.file, self.line, self.column) = (file, line, column)
-        }
-    }
+    package let place: SourcePlace?
 
     /// Creates a check.
     ///
@@ -44,15 +32,11 @@ public struct CheckQuery: Equatable, Sendable {
     }
 
     /// - Parameter name: Its comment; `nil` to name it by its place.
-    package init(_ name: String?, sql: String, at place: Place) {
+    package init(_ name: String?, sql: String, at place: SourcePlace) {
         self.name = name ?? place.description
         self.sql = sql
         self.place = place
     }
-}
-
-extension CheckQuery.Place: CustomStringConvertible {
-    package var description: String { "\(file):\(line):\(column)" }
 }
 
 extension CheckQuery: Encodable {

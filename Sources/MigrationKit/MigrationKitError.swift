@@ -64,6 +64,20 @@ public enum MigrationKitError: Error, Equatable, Sendable {
     /// A step can't be part of an all-or-nothing run.
     case notForAllOrNothing(String, MigrationBatchObstacle)
 
+    /// A statement can't be run in batches: the place or the step, and why.
+    case unusableBatch(String, reason: String)
+
+    /// A statement that runs in batches changes rows again that it has changed already: the place or the
+    /// step. The batch was undone.
+    case batchRepeats(String)
+
+    /// A statement that runs in batches isn't getting done: the place or the step, and how many rows it
+    /// has changed the last time it went through the table.
+    case batchNeverEnds(String, rows: Int)
+
+    /// The write-ahead log has reached its limit, in bytes, and others keep it from beginning anew.
+    case logStaysFull(path: String, limit: Int)
+
     /// Another process held the migration lock for longer than the time limit, in seconds. `holder`
     /// is its process id, if that is known.
     case locked(path: String, holder: Int32?, seconds: Double)
@@ -152,6 +166,15 @@ extension MigrationKitError: LocalizedError {
                 + "an all-or-nothing run"
         case .notForAllOrNothing(let identifier, .mixedForeignKeyChecks):
             "the migration '\(identifier)' needs immediate foreign-key checks, but other migrations of this all-or-nothing run need deferred ones"
+        case .unusableBatch(let name, let reason):
+            "\(name): the statement can't be run in batches: \(reason)"
+        case .batchRepeats(let name):
+            "\(name): run a second time, the statement changes rows that it has changed already"
+        case .batchNeverEnds(let name, let rows):
+            "\(name): the statement isn't getting done: it went through the table again, and changed "
+                + "\(rows) \(rows == 1 ? "row" : "rows"), no fewer than before"
+        case .logStaysFull(let path, let limit):
+            "the log \(path)-wal has reached its limit of \(limit / 1024) KiB, and can't begin anew"
         case .locked(let path, let holder, let seconds):
             "another process\(holder.map { " (\($0))" } ?? "") has been migrating \(path) for more "
                 + "than \(seconds.formatted()) seconds"
@@ -234,6 +257,23 @@ extension MigrationKitError: LocalizedError {
             "Remove the merged migration from the list, or from the migration that merges it."
         case .notForAllOrNothing:
             "First migrate up to and including it without all-or-nothing."
+        case .unusableBatch:
+            "Write it in another way, or without 'migrate:batch': it then runs in one transaction."
+        case .batchRepeats:
+            """
+            The batch was undone. Add a condition that no longer holds for a row that is done, such as \
+            WHERE size IS NULL.
+            """
+        case .batchNeverEnds:
+            """
+            What is done stays done. Another program may keep writing such rows: update it first. Then \
+            migrate again.
+            """
+        case .logStaysFull:
+            """
+            Another program has been reading for long. What is done stays done: close that program, and \
+            migrate again.
+            """
         case .locked:
             "Wait until it is done, or allow more time. The lock ends with that process."
         case .stalled:
@@ -319,6 +359,10 @@ extension MigrationKitError: CodedError {
         case .appliedMigrationsMissing: ErrorCode("migrationsMissing", .dataError)
         case .unusableTable: ErrorCode("unusableLedger", .dataError)
         case .stepChangedLedger: ErrorCode("failed", .failed)
+        case .unusableBatch: ErrorCode("unusableBatch", .dataError)
+        case .batchRepeats: ErrorCode("batchRepeats", .failed)
+        case .batchNeverEnds: ErrorCode("batchNeverEnds", .failed)
+        case .logStaysFull: ErrorCode("logStaysFull", .busy)
         case .changedAfterApplied: ErrorCode("migrationsChanged", .dataError)
         case .rollbackMustTargetLatestApplied: ErrorCode("notLatestApplied", .usage)
         case .targetBehindDatabase: ErrorCode("targetBehindDatabase", .usage)

@@ -66,6 +66,11 @@ public struct MigrationStep<Database>: Sendable {
     /// and before the commit. A step without a transaction isn't undone, only not recorded.
     public let checks: [CheckQuery]
 
+    /// Statements that a run carries out a batch of rows at a time, in the order in which they stand,
+    /// and instead of ``apply``. That runs each as a whole: a dry run, or one that is all or nothing,
+    /// does so.
+    public let batches: [MigrationBatch]
+
     /// Performs the change.
     public let apply: @Sendable (Database) throws -> Void
 
@@ -89,6 +94,7 @@ public struct MigrationStep<Database>: Sendable {
     ///     `rollback`, a rollback runs them, too.
     ///   - requirements: What must hold before the change.
     ///   - checks: What must hold after the change.
+    ///   - batches: Statements that a run carries out a batch of rows at a time, instead of `apply`.
     ///   - apply: Performs the change. If it throws, the change is undone.
     ///   - rollback: Undoes the change, if that is possible.
     public init(
@@ -101,6 +107,7 @@ public struct MigrationStep<Database>: Sendable {
         rollbackSQL: String? = nil,
         requirements: [CheckQuery] = [],
         checks: [CheckQuery] = [],
+        batches: [MigrationBatch] = [],
         apply: @escaping @Sendable (Database) throws -> Void,
         rollback: (@Sendable (Database) throws -> Void)? = nil
     ) {
@@ -114,6 +121,7 @@ public struct MigrationStep<Database>: Sendable {
         self.rollbackSQL = rollbackSQL
         self.requirements = requirements
         self.checks = checks
+        self.batches = batches
         self.apply = apply
         self.applyMerging = { database, _ in try apply(database) }
         self.rollback = rollback
@@ -176,6 +184,7 @@ public struct MigrationStep<Database>: Sendable {
         self.rollbackSQL = rollbackSQL
         self.requirements = requirements
         self.checks = checks
+        self.batches = []
         self.apply = { try apply($0, []) }
         self.applyMerging = apply
         self.rollback = rollback
@@ -193,6 +202,7 @@ extension MigrationStep: Encodable {
             "foreignKeyChecks": "\(foreignKeyChecks)", "older": older,
             "requirements": requirements.isEmpty ? nil : requirements,
             "checks": checks.isEmpty ? nil : checks,
+            "batches": batches.isEmpty ? nil : batches,
         ])
     }
 }

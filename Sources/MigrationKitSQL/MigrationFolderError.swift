@@ -104,6 +104,16 @@ public enum MigrationFolderError: Error, Equatable, Sendable {
     /// one.
     case unreadableOlder(at: SQLPlace)
 
+    /// A comment `-- migrate:batch` has an option that can't be read, or isn't above a statement of the part
+    /// that applies the migration.
+    case unreadableBatch(at: SQLPlace)
+
+    /// A statement without the comment `-- migrate:batch` stands in a migration that has one.
+    case besideBatch(at: SQLPlace)
+
+    /// A statement can't be run in batches.
+    case notForBatches(reason: String, at: SQLPlace)
+
     /// A part with checks doesn't belong to the part that applies the migration, or is ended without
     /// having begun.
     case misplacedCheck(String, at: SQLPlace)

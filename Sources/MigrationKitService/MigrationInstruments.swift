@@ -192,6 +192,10 @@ private final class ObservedRun: Sendable {
             let span = takeStep()
             span?.attributes["migrationkit.rows_changed"] = finished.rowsChanged
             span?.end()
+        case .stepPaused(_, let rows):
+            let span = takeStep()
+            span?.attributes["migrationkit.rows_changed"] = rows
+            span?.end()
         case .runFinished(let report):
             timer("migrationkit_verification_duration_seconds")
                 .recordSeconds(report.verificationSeconds)

@@ -22,7 +22,7 @@ func dropAndRequire(in db: Database) throws {
 
 func smallerChanges(in db: Database) throws {
     try GRDBMigrationSQLHelpers.addColumnIfMissing("slug", "TEXT", to: "notes", in: db)
-    try GRDBMigrationSQLHelpers.backfill("slug", of: "notes", with: "lower(title)", in: db)
+    try db.execute(sql: "UPDATE notes SET slug = lower(title) WHERE slug IS NULL")
     try GRDBMigrationSQLHelpers.requireValue(of: "slug", in: "notes", in: db)
     try GRDBMigrationSQLHelpers.changeType(of: "stars", in: "notes", to: "INTEGER", in: db)
 }

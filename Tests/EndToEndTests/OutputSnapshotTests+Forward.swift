@@ -101,6 +101,53 @@ extension OutputSnapshotTests {
             try transcript.run("plan --exit-code")
             try transcript.run("plan --exit-code --json")
         },
+        Scene("batches") { transcript in
+            try transcript.writeNotes()
+            try transcript.run("migrate")
+            for title in ["a", "b", "c", "wrong", "e", "f"] {
+                try transcript.shell("INSERT INTO notes (folder, title) VALUES (1, '\(title)');")
+            }
+            transcript.note("0004_titles changes one row at a time, and refuses one")
+            try transcript.write(
+                "0004_titles",
+                up: """
+                    -- migrate:batch rows=1
+                    UPDATE notes SET title = upper(title) || iif(title = 'wrong', NULL, '')
+                    WHERE title GLOB '[a-z]*';
+                    """
+            )
+            try transcript.run("plan")
+            try transcript.run("plan --json")
+            try transcript.run("migrate")
+            try transcript.run("migrate --json")
+            try transcript.run("status")
+            try transcript.run("status --json")
+            try transcript.shell("UPDATE notes SET title = 'd' WHERE title = 'wrong';")
+            try transcript.run("migrate")
+            try transcript.run("history")
+            try transcript.run("history --json")
+            transcript.note("0005_again changes what it has changed")
+            try transcript.write(
+                "0005_again",
+                up: """
+                    -- migrate:batch
+                    UPDATE notes SET title = title || '!' WHERE length(title) < 9;
+                    """
+            )
+            try transcript.run("migrate")
+            try transcript.run("migrate --json")
+            transcript.note("0005_again has another statement")
+            try transcript.write(
+                "0005_again",
+                up: """
+                    -- migrate:batch
+                    DELETE FROM notes WHERE title = 'A';
+                    CREATE INDEX notes_title ON notes (title);
+                    """
+            )
+            try transcript.run("migrate")
+            try transcript.run("migrate --json")
+        },
         Scene("checks") { transcript in
             try transcript.writeNotes()
             try transcript.run("migrate")

@@ -21,7 +21,7 @@ import Testing
             identifier: "0002",
             isRollback: false,
             committed: 0,
-            hadTransaction: true,
+            transaction: .own,
             ledger: .unchanged,
             wasUnmanaged: false,
             violationsBefore: nil,

@@ -91,7 +91,8 @@ import Testing
                  "status drift": 1, "status driftNote": 1, "repair-schema column": 1,
                  "repair-schema rows": 1, "repair-schema output": 1,
                  "verify table": 1, "verify rowid": 1, "verify page": 1,
-                 "plan requirements": 1, "plan checks": 1, "checks requirements": 1,
+                 "plan requirements": 1, "plan checks": 1, "plan batches": 1,
+                 "plan rows": 1, "status begun": 1, "checks requirements": 1,
                  "checks checks": 1, "tables rows": 1, "tables problem": 1}
             ''')
             for command in ["encrypt", "decrypt", "rekey", "upgrade"]:

@@ -81,11 +81,7 @@ struct FleetVisit: Sendable {
         do {
             return try run(options)
         } catch {
-            throw store.explaining(
-                error,
-                after: progress.withLock { $0 },
-                allowedViolations: options.allowsViolations
-            )
+            throw store.explaining(error, after: progress.withLock { $0 }, options)
         }
     }
 

@@ -107,10 +107,12 @@ struct PlanCommand: StoreCommand, DatabaseCommand {
         ]
         if allOrNothing { lines += ["", "BEGIN IMMEDIATE;"] }
         for step in steps {
-            let own = !allOrNothing && step.usesTransaction
+            let runsInBatches = !allOrNothing && !step.batches.isEmpty
+            let own = !allOrNothing && step.usesTransaction && !runsInBatches
             let isLast = step.identifier == last.identifier
             lines += ["", "-- \(step.identifier) (\(step.sourceFile))"]
             if !step.usesTransaction { lines.append("-- outside of a transaction") }
+            if runsInBatches { lines.append("-- in batches, each in a transaction of its own") }
             if own { lines.append("BEGIN IMMEDIATE;") }
             lines += step.requirements.flatMap { $0.lines("requires") }
             lines.append(scripts[step.identifier]?.up.forShell ?? "-- code of this program")

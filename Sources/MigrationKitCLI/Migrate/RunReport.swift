@@ -149,11 +149,7 @@ extension OpenStore {
             do {
                 return try run(options)
             } catch {
-                throw explaining(
-                    error,
-                    after: display.progress,
-                    allowedViolations: options.allowsViolations
-                )
+                throw explaining(error, after: display.progress, options)
             }
         }
     }
@@ -163,7 +159,7 @@ extension OpenStore {
     func explaining(
         _ error: any Error,
         after progress: RunProgress,
-        allowedViolations: Bool
+        _ options: MigrationOptions
     ) -> any Error {
         guard let failed = progress.failed, !(error is CancellationError) else { return error }
         let error = (error as? DatabaseError)?.withoutNaming(failed.identifier) ?? error
@@ -171,10 +167,10 @@ extension OpenStore {
             identifier: failed.identifier,
             isRollback: failed.isRollback,
             committed: progress.committed,
-            hadTransaction: hadTransaction(failed.identifier),
+            transaction: transaction(of: failed.identifier, failed.isRollback, options),
             ledger: failed.ledger,
             wasUnmanaged: isUnmanaged,
-            violationsBefore: allowedViolations ? nil : violations(explaining: error),
+            violationsBefore: options.allowsViolations ? nil : violations(explaining: error),
             underlying: error
         )
     }
@@ -185,8 +181,17 @@ extension OpenStore {
         return try? writer.writeWithoutTransaction(ForeignKeyViolations.init).phrase
     }
 
-    private func hadTransaction(_ identifier: String) -> Bool {
-        runner.steps.first { $0.identifier == identifier }?.usesTransaction ?? true
+    private func transaction(
+        of identifier: String,
+        _ isRollback: Bool,
+        _ options: MigrationOptions
+    ) -> MigrationStepFailure.Transaction {
+        guard let step = runner.steps.first(where: { $0.identifier == identifier }) else {
+            return .own
+        }
+        let runsInBatches =
+            !step.batches.isEmpty && !isRollback && options.transaction == .perStep
+        return runsInBatches ? .batches : step.usesTransaction ? .own : .none
     }
 
     /// Whether the database has tables, but no recorded migration that made them.

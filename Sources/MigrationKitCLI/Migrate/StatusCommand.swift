@@ -11,8 +11,8 @@ struct StatusCommand: StoreCommand, DatabaseCommand {
             abstract: "Show which migrations are applied.",
             usage: "\(Program.name) status [<database>] [<options>]",
             discussion: """
-                'up' is applied, 'down' is pending, 'draft' has no SQL yet. 'late' is pending \
-                although a later one is applied. 'changed' was edited after it was applied. \
+                'up' is applied, 'down' is pending, 'draft' has no SQL yet. 'begun' is pending, and \
+                some of its batches are done. 'late' is pending although a later one is applied. 'changed' was edited after it was applied. \
                 'missing' was applied and no longer exists, although later ones do. 'unknown' was \
                 applied and comes after all that exist: a newer program applied it, or its file \
                 was renamed or deleted.
@@ -83,6 +83,7 @@ private struct StatusReport {
         let state: String
         let mark: String?
         let record: MigrationRecord?
+        var begun: BegunMigration?
     }
 
     let path: String?
@@ -135,8 +136,11 @@ private struct StatusReport {
                     mark: changed.contains(identifier)
                         ? "changed"
                         : pending.drafts.contains(identifier)
-                            ? "draft" : pending.late.contains(identifier) ? "late" : nil,
-                    record: isApplied ? overview.records[identifier] : nil
+                            ? "draft"
+                            : pending.late.contains(identifier)
+                                ? "late" : overview.begun[identifier].map { _ in "begun" },
+                    record: isApplied ? overview.records[identifier] : nil,
+                    begun: overview.begun[identifier]
                 )
             }
             + strangers.map { identifier in
@@ -179,6 +183,13 @@ private struct StatusReport {
         }
         count({ $0.mark == "changed" }) {
             "\($0) changed since \($0 == 1 ? "it was" : "they were") applied: 'migrate' refuses, 'repair' accepts."
+        }
+        for row in rows {
+            guard let begun = row.begun else { continue }
+            let changed = counted(begun.rowsChanged, "row")
+            lines.append(
+                "\(row.identifier.printable) is begun, \(changed) so far: 'migrate' goes on."
+            )
         }
         count({ $0.mark == "missing" }) {
             "\($0) missing: 'migrate' refuses until \($0 == 1 ? "it is" : "they are") restored."
@@ -229,6 +240,9 @@ extension StatusReport: Encodable {
                 "draft": pending.drafts.contains(row.identifier),
                 "late": pending.late.contains(row.identifier), "older": row.record?.older,
                 "appVersion": row.record?.appVersion,
+                "begun": row.begun.map { begun -> JSONFields in
+                    ["since": begun.since?.iso8601, "rowsChanged": begun.rowsChanged]
+                },
             ]
         }
         let fields: JSONFields = [
@@ -249,7 +263,7 @@ extension StatusReport.Row {
     fileprivate var color: Style.Color {
         switch (mark, state) {
         case (nil, "up"): .green
-        case (nil, "down"), ("draft", _): .yellow
+        case (nil, "down"), ("draft", _), ("begun", _): .yellow
         default: .red
         }
     }

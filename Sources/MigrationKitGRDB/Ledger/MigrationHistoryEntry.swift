@@ -9,6 +9,9 @@ public struct MigrationHistoryEntry: Equatable, Sendable {
         /// The step ran.
         case applied
 
+        /// The step's batches began. An entry says when they were done.
+        case begun
+
         /// The step was rolled back.
         case rolledBack
 

@@ -38,16 +38,21 @@ package enum MigrationJournal {
             step.identifier, event.rawValue,
             event == .rolledBack ? nil : step.checksum,
             seconds.map(\.inMicroseconds),
-            isApplied ? (step.older ?? older)?.text : nil,
+            isApplied || event == .begun ? (step.older ?? older)?.text : nil,
             isApplied ? step.rollbackSQL : nil,
             appVersion, backup,
         ]
+        try writing(db) { try insert(values, db) }
+    }
+
+    /// Runs statements that write to the table, and creates it, or columns of it, if they are missing.
+    private static func writing(_ db: Database, _ body: () throws -> Void) throws {
         try db.reading(table) {
             do {
-                try insert(values, db)
+                try body()
             } catch let error as DatabaseError where error.resultCode == .SQLITE_ERROR {
                 try create(db)
-                try insert(values, db)
+                try body()
             }
         }
     }
@@ -93,12 +98,13 @@ package enum MigrationJournal {
                     older TEXT,
                     rollback TEXT,
                     app_version TEXT,
-                    backup TEXT
+                    backup TEXT,
+                    progress TEXT
                 )
                 """
         )
         let columns = try columns(db)
-        for column in laterColumns where !columns.contains(column) {
+        for column in laterColumns + [progress] where !columns.contains(column) {
             try db.execute(sql: "ALTER TABLE main.\(table) ADD COLUMN \(column) TEXT")
         }
     }
@@ -107,8 +113,11 @@ package enum MigrationJournal {
         try String.fetchSet(db, sql: "SELECT name FROM pragma_table_info('\(table)')")
     }
 
-    /// The columns that tables of the first release don't have.
+    /// The columns of an entry that tables of the first release don't have.
     private static let laterColumns = ["older", "rollback", "app_version", "backup"]
+
+    /// How far a step came that was begun; `NULL` once it is applied.
+    private static let progress = "progress"
 
     /// - Parameter values: The identifier, event, checksum, seconds, and the later columns.
     private static func insert(_ values: StatementArguments, _ db: Database) throws {
@@ -132,12 +141,11 @@ package enum MigrationJournal {
             var entries: [MigrationHistoryEntry] = []
             while let row = try rows.next() {
                 guard let days = row[2] as Double? else { continue }
-                let milliseconds = (days - 2_440_587.5) * 86_400_000
                 entries.append(
                     MigrationHistoryEntry(
                         identifier: row[0],
                         event: row[1],
-                        time: Date(timeIntervalSince1970: milliseconds.rounded() / 1000),
+                        time: date(ofJulianDay: days),
                         seconds: row[3],
                         checksum: row[4],
                         older: (row[5] as String?).map(OlderVersions.init(text:)),
@@ -149,6 +157,11 @@ package enum MigrationJournal {
             }
             return entries
         }
+    }
+
+    private static func date(ofJulianDay days: Double) -> Date {
+        let milliseconds = (days - 2_440_587.5) * 86_400_000
+        return Date(timeIntervalSince1970: milliseconds.rounded() / 1000)
     }
 
     /// Other programs may have written to the table. Rows that aren't entries, or are from a later
@@ -210,8 +223,87 @@ package enum MigrationJournal {
                 )
             case .rolledBack, .forgotten:
                 records[entry.identifier] = nil
+            case .begun: break
             }
         }
+    }
+}
+
+// MARK: - Steps That Are Begun
+
+extension MigrationJournal {
+    /// A step whose batches are under way.
+    struct Begun {
+        fileprivate let row: Int64
+        let checksum: String?
+        let older: OlderVersions?
+        let since: Date?
+        var progress: BatchProgress
+    }
+
+    /// The steps that are begun, by their identifiers.
+    static func begun(_ db: Database) throws -> [String: Begun] {
+        guard try db.hasTable(table), try columns(db).contains(progress) else { return [:] }
+        return try db.reading(table) {
+            let rows = try Row.fetchAll(
+                db,
+                sql: """
+                    SELECT id, identifier, CASE typeof(checksum) WHEN 'text' THEN checksum END,
+                        CASE typeof(older) WHEN 'text' THEN older END, julianday(time), progress
+                    FROM main.\(table)
+                    WHERE event = ? AND typeof(identifier) = 'text' AND typeof(progress) = 'text'
+                    ORDER BY id
+                    """,
+                arguments: [MigrationHistoryEntry.Event.begun]
+            )
+            return rows.reduce(into: [:]) { begun, row in
+                guard let progress = BatchProgress(text: row[5]) else { return }
+                begun[row[1]] = Begun(
+                    row: row[0],
+                    checksum: row[2],
+                    older: (row[3] as String?).map(OlderVersions.init(text:)),
+                    since: (row[4] as Double?).map(date(ofJulianDay:)),
+                    progress: progress
+                )
+            }
+        }
+    }
+
+    /// Adds a row for a step whose batches begin.
+    static func begin(
+        _ step: MigrationStep<Database>,
+        older: OlderVersions,
+        appVersion: String?,
+        _ db: Database
+    ) throws -> Begun {
+        try add(.begun, step, older: older, appVersion: appVersion, db)
+        let begun = Begun(
+            row: db.lastInsertedRowID,
+            checksum: step.checksum,
+            older: older,
+            since: nil,
+            progress: BatchProgress()
+        )
+        try note(begun, db)
+        return begun
+    }
+
+    /// Notes how far a step came.
+    static func note(_ begun: Begun, _ db: Database) throws {
+        try set(begun.progress.text, for: begun, db)
+    }
+
+    /// Notes that a step is done.
+    static func end(_ begun: Begun, _ db: Database) throws {
+        try set(nil, for: begun, db)
+    }
+
+    private static func set(_ text: String?, for begun: Begun, _ db: Database) throws {
+        try writing(db) {
+            try db.cachedStatement(sql: "UPDATE main.\(table) SET \(progress) = ? WHERE id = ?")
+                .execute(arguments: [text, begun.row])
+        }
+        guard db.changesCount == 1 else { throw MigrationKitError.unusableTable(table) }
     }
 }
 

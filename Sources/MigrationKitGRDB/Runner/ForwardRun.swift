@@ -9,6 +9,8 @@ struct ForwardRun {
     let limit: Int
     let options: MigrationOptions
     let monitor: RunMonitor
+    /// When the time for batches is over.
+    let deadline: ContinuousClock.Instant?
 
     /// - Parameters:
     ///   - end: How many of the registry's steps to apply, counted from its start.
@@ -26,6 +28,7 @@ struct ForwardRun {
         self.limit = limit
         self.options = options
         monitor = RunMonitor(direction: .forward, options: options)
+        deadline = options.budget.map { .now + .seconds($0) }
     }
 
     func run() throws -> MigrationReport {
@@ -58,9 +61,10 @@ struct ForwardRun {
         }
 
         // Everything up to `end` is applied now, by this process or another, unless there was a
-        // limit.
+        // limit, or the time was over.
+        let isPaused = monitor.isPaused
         let pending =
-            limit == .max
+            limit == .max && !isPaused
             ? Array(runner.migrationIdentifiers[end...])
             : runner.registry.pending(
                 given: try writer.writeWithoutTransaction(MigrationLedger.read)
@@ -88,7 +92,7 @@ struct ForwardRun {
         let report = MigrationReport(
             steps: steps,
             pending: pending,
-            verified: try verifies && violations == nil
+            verified: try verifies && !isPaused && violations == nil
                 && runner.findsNoMissingParent(in: writer),
             unchecked: monitor.unchecked,
             violations: violations,
@@ -167,8 +171,15 @@ struct ForwardRun {
                 let expected = ExpectedLedger(plan.ledger, dataVersion: version)
                 var rest = plan.pending[...]
                 while let first = rest.first {
-                    if first.usesTransaction {
-                        let group = rest.prefix(while: \.usesTransaction)
+                    if !first.batches.isEmpty {
+                        rest = rest.dropFirst()
+                        expected.identifiers.insert(first.identifier)
+                        try applyInBatches(first, rest.isEmpty ? plan : nil) {
+                            guard rest.isEmpty else { return }
+                            try schema?.add(applied: expected.identifiers, $0)
+                        }
+                    } else if first.usesTransaction {
+                        let group = rest.prefix { $0.usesTransaction && $0.batches.isEmpty }
                         rest = rest.dropFirst(group.count)
                         try apply(group, of: plan, to: expected, schema)
                     } else {
@@ -181,6 +192,8 @@ struct ForwardRun {
                     }
                 }
                 return
+            } catch is BatchRun.Paused {
+                return monitor.pauseStep()
             } catch is LedgerChanged {
                 // Competing processes make progress, so replanning ends. A foreign ledger with a
                 // NOCASE collation never converges: SQLite finds "A" for "a".
@@ -311,6 +324,34 @@ struct ForwardRun {
         monitor.finishStep()
     }
 
+    /// Runs a step whose statements change rows a batch at a time, and records it when they are done.
+    ///
+    /// - Parameters:
+    ///   - plan: The plan, if this is its last step.
+    ///   - record: Records more in the same transaction.
+    private func applyInBatches(
+        _ step: MigrationStep<Database>,
+        _ plan: MigrationPlan?,
+        record: (Database) throws -> Void
+    ) throws {
+        var batches: BatchRun?
+        let seconds = try monitor.stepInBatches(step.identifier) {
+            runner.log?("🧱 Applying \(step.identifier) from \(step.sourceFile)")
+            batches = try BatchRun(self, step)
+            try batches?.carryOut()
+        }
+        // Others write meanwhile: a check that reads everything must not keep them from it.
+        try writer.readingWithConstraints { db in
+            try monitor.watching(db) {
+                try step.checks.run(in: db) { .checkFailed($0) }
+                try ForeignKeyCheck.run(after: step, allowing: monitor.violations, in: db)
+                try monitor.verifying { try verify(db, plan) }
+            }
+        }
+        try batches?.record(seconds: seconds, record)
+        monitor.finishStep()
+    }
+
     // MARK: - All or Nothing
 
     /// Applies the pending steps in one transaction, including the host's bootstrap and
@@ -406,7 +447,7 @@ struct ForwardRun {
 }
 
 /// Another program has applied or rolled back a step since the run was planned.
-private struct LedgerChanged: Error {}
+struct LedgerChanged: Error {}
 
 /// The expected ledger when the next step begins.
 ///

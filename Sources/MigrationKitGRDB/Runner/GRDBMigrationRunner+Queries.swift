@@ -225,7 +225,9 @@ extension GRDBMigrationRunner {
             changed: registry.changed(among: applied, records),
             missing: unknown.missing,
             newer: unknown.newer,
-            records: records
+            records: records,
+            begun: try MigrationJournal.begun(db).filter { !applied.has($0.key) }
+                .mapValues { .init(since: $0.since, rowsChanged: $0.progress.rowsChanged) }
         )
     }
 

@@ -30,6 +30,14 @@ public enum MigrationEvent: Equatable, Sendable {
     /// their statement has ended.
     case stepAdvanced(identifier: String, rowsChanged: Int)
 
+    /// How long the batches of the running step will still take, in seconds, as far as that can be told;
+    /// reported after `stepAdvanced`.
+    case stepExpects(identifier: String, seconds: Double)
+
+    /// A step was ended before all of its batches were done: by its cancellation, or since its time was
+    /// over. What is done stays, and the next run goes on from there.
+    case stepPaused(identifier: String, rowsChanged: Int)
+
     /// A step is done: committed or, if the run is all or nothing, ready for the commit.
     case stepFinished(MigrationReport.Step, direction: Direction)
 
@@ -106,6 +114,10 @@ extension MigrationEvent {
             (.trace, "step continues", ["step": "\(identifier)", "seconds": "\(seconds)"])
         case .stepAdvanced(let identifier, let rows):
             (.trace, "step advanced", ["step": "\(identifier)", "rows": "\(rows)"])
+        case .stepExpects(let identifier, let seconds):
+            (.trace, "step expects", ["step": "\(identifier)", "seconds": "\(seconds)"])
+        case .stepPaused(let identifier, let rows):
+            (.notice, "step paused", ["step": "\(identifier)", "rows": "\(rows)"])
         case .stepFinished(let step, let direction):
             (
                 .info, "step finished",

@@ -32,6 +32,10 @@ public struct MigrationOptions: Sendable {
     /// progress; plain GRDB doesn't.
     public var waitsForProgress = true
 
+    /// How long the run may spend with the batches of steps, in seconds; `nil` for as long as they take.
+    /// What is left is done by the next run: the report has these steps among the pending ones.
+    public var budget: TimeInterval?
+
     /// Cancels the run from another thread.
     public var cancellation: Cancellation?
 
@@ -50,18 +54,21 @@ public struct MigrationOptions: Sendable {
     ///   - transaction: Whether the steps are committed one by one or together.
     ///   - verifiesUnchanged: Whether a run with nothing to do still verifies the database.
     ///   - lockTimeout: How long to wait for another process, in seconds.
+    ///   - budget: How long the run may spend with the batches of steps, in seconds.
     ///   - cancellation: Cancels the run from another thread.
     ///   - observer: Observes the run.
     public init(
         transaction: MigrationTransaction = .perStep,
         verifiesUnchanged: Bool = false,
         lockTimeout: TimeInterval = 30,
+        budget: TimeInterval? = nil,
         cancellation: Cancellation? = nil,
         observer: (@Sendable (MigrationEvent) -> Void)? = nil
     ) {
         self.transaction = transaction
         self.verifiesUnchanged = verifiesUnchanged
         self.lockTimeout = lockTimeout
+        self.budget = budget
         self.cancellation = cancellation
         self.observer = observer
     }

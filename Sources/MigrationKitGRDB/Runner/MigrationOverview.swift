@@ -1,3 +1,5 @@
+import Foundation
+
 /// The state of every migration of a database at one moment.
 public struct MigrationOverview: Equatable, Sendable {
     /// The identifiers of all applied steps, including those that the runner doesn't have.
@@ -22,4 +24,16 @@ public struct MigrationOverview: Equatable, Sendable {
 
     /// What is recorded about the applied steps, by their identifiers.
     public let records: [String: MigrationRecord]
+
+    /// The pending steps that are begun: their batches go on with the next run.
+    public let begun: [String: BegunMigration]
+}
+
+/// A step whose batches aren't all done.
+public struct BegunMigration: Equatable, Sendable {
+    /// When it began; `nil` if another program has written something else.
+    public let since: Date?
+
+    /// How many rows it has changed.
+    public let rowsChanged: Int
 }

@@ -16,6 +16,7 @@ final class RunMonitor: Sendable {
         var unchecked: [String] = []
         var violations: ForeignKeyViolations?
         var failed: String?
+        var isPaused = false
         var isCommitting = false
         var verification = 0.0
     }
@@ -23,10 +24,13 @@ final class RunMonitor: Sendable {
     private struct Running {
         let identifier: String
         let start: ContinuousClock.Instant
-        let changesBefore: Int
+        var changesBefore: Int
         var changes = 0
         var seconds = 0.0
         var older: OlderVersions?
+        /// Whether what it has done up to now stays.
+        var isInBatches = false
+        var secondsLeft: Double?
     }
 
     let operation: LongOperation<MigrationEvent>
@@ -44,6 +48,9 @@ final class RunMonitor: Sendable {
     var steps: [MigrationReport.Step] {
         state.withLock { $0.finished }
     }
+
+    /// Whether a step was ended before its batches were done.
+    var isPaused: Bool { state.withLock(\.isPaused) }
 
     /// The tables that the run's verification can't check, each with what only the app has.
     var unchecked: [String] { state.withLock { $0.unchecked } }
@@ -88,9 +95,29 @@ final class RunMonitor: Sendable {
         ledgerRows: Int = 0,
         _ work: () throws -> Void
     ) throws -> Double {
-        try operation.checkCancellation()
         let start = ContinuousClock.now
         let changesBefore = db.totalChangesCount
+        try begin(identifier, at: start, changesBefore: changesBefore)
+        let verification = verificationSeconds
+        try watching(db, work)
+        let changes = db.totalChangesCount - changesBefore - ledgerRows
+        // The journal stores this time, too, and is written before the commit.
+        let seconds =
+            max(0, (.now - start) / .seconds(1) - (verificationSeconds - verification))
+        state.withLock { state in
+            state.running?.changes = changes
+            state.running?.seconds = seconds
+        }
+        try operation.checkCancellation()
+        return seconds
+    }
+
+    private func begin(
+        _ identifier: String,
+        at start: ContinuousClock.Instant,
+        changesBefore: Int = 0
+    ) throws {
+        try operation.checkCancellation()
         let (index, count) = state.withLock { state in
             state.running = Running(
                 identifier: identifier,
@@ -107,18 +134,54 @@ final class RunMonitor: Sendable {
                 count: count
             )
         )
-        let verification = verificationSeconds
-        try watching(db, work)
-        let changes = db.totalChangesCount - changesBefore - ledgerRows
-        // The journal stores this time, too, and is written before the commit.
-        let seconds =
-            max(0, (.now - start) / .seconds(1) - (verificationSeconds - verification))
+    }
+
+    /// Runs a step's batches.
+    ///
+    /// - Returns: How long they took, in seconds.
+    func stepInBatches(_ identifier: String, _ work: () throws -> Void) throws -> Double {
+        let start = ContinuousClock.now
+        try begin(identifier, at: start)
+        state.withLock { $0.running?.isInBatches = true }
+        try work()
+        let seconds = (.now - start) / .seconds(1)
+        state.withLock { $0.running?.seconds = seconds }
+        return seconds
+    }
+
+    /// Runs a batch.
+    ///
+    /// - Parameter changes: How many rows those before it have changed.
+    func batch<Value>(in db: Database, after changes: Int, _ work: () throws -> Value) throws
+        -> Value
+    {
+        let total = db.totalChangesCount
+        state.withLock { $0.running?.changesBefore = total - changes }
+        return try watching(db, work)
+    }
+
+    /// Notes how far the batches came.
+    ///
+    /// - Parameter secondsLeft: How long they will still take, if that can be told.
+    func advance(to changes: Int, secondsLeft: Double?) throws {
         state.withLock { state in
             state.running?.changes = changes
-            state.running?.seconds = seconds
+            state.running?.secondsLeft = secondsLeft
         }
         try operation.checkCancellation()
-        return seconds
+    }
+
+    /// Marks the running step as ended before its batches were done.
+    func pauseStep() {
+        let running = state.withLock { state in
+            state.isPaused = true
+            defer { state.running = nil }
+            return state.running
+        }
+        guard let running else { return }
+        operation.report(
+            .stepPaused(identifier: running.identifier, rowsChanged: running.changes)
+        )
     }
 
     /// Verifies what the steps have done. A step's own time is without this.
@@ -175,6 +238,9 @@ final class RunMonitor: Sendable {
     ///   - error: Why.
     ///   - readLedger: Reads the applied steps, outside of a transaction.
     func failStep(_ error: any Error, _ readLedger: () throws -> Set<String>) {
+        if error is CancellationError, state.withLock({ $0.running?.isInBatches == true }) {
+            return pauseStep()
+        }
         let identifier = state.withLock { state in
             defer { state.running = nil }
             state.failed = state.running?.identifier
@@ -299,6 +365,9 @@ final class RunMonitor: Sendable {
 
     private func signs(_ changes: Int) -> [MigrationEvent] {
         guard let running = state.withLock({ $0.running }) else { return [] }
+        let expects = running.secondsLeft.map {
+            MigrationEvent.stepExpects(identifier: running.identifier, seconds: $0)
+        }
         return [
             .stepContinues(
                 identifier: running.identifier,
@@ -308,6 +377,6 @@ final class RunMonitor: Sendable {
                 identifier: running.identifier,
                 rowsChanged: changes - running.changesBefore
             ),
-        ]
+        ] + (expects.map { [$0] } ?? [])
     }
 }

@@ -149,6 +149,7 @@ public struct MigrationFolder: Sendable {
                 ? scripts.down?.text ?? "" : nil,
             requirements: scripts.requirements,
             checks: scripts.checks,
+            batches: scripts.batches,
             apply: { db in
                 if let draft { throw MigrationFolderError.emptyUpPart(at: draft) }
                 try up.run(in: db)
@@ -251,6 +252,9 @@ struct MigrationScripts: Sendable {
     /// What must hold after it.
     let checks: [CheckQuery]
 
+    /// The statements that apply the step, if they run in batches.
+    let batches: [MigrationBatch]
+
     /// That of the statements that apply the step, its checks included.
     let checksum: String?
 
@@ -281,6 +285,10 @@ struct MigrationScripts: Sendable {
         requirements = try checkParts.filter { $0.marker == .require }
             .flatMap { try $0.checks(in: file) }
         checks = try checkParts.filter { $0.marker == .check }.flatMap { try $0.checks(in: file) }
+        let up = parts.up
+        batches = try BatchComment.batches(in: up.outline, of: up.statements) { place in
+            place >= up.start && !up.ranges.contains { $0.contains(place) }
+        }
         let checkRanges = checkParts.map(\.range)
         let above = checkRanges.filter { $0.lowerBound < parts.up.start }
         checksum = SQLScript(file: file, ranges: above + parts.up.ranges).checksum

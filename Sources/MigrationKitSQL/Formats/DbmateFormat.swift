@@ -39,7 +39,8 @@ struct DbmateFormat: FolderFormat {
                 )
             )
         }
-        if words.first == OlderComment.marker[...] { return .comment }
+        let others = [OlderComment.marker[...], BatchComment.marker[...]]
+        if let first = words.first, others.contains(first) { return .comment }
         // Most comments need no further check.
         guard words.first?.lowercased().hasPrefix("migrate") == true else { return .comment }
         // "migrate:" followed directly by something, or "up" or "down" after misplaced spaces.

@@ -65,6 +65,12 @@ extension MigrationFolderError: LocalizedError {
             "\(place): the option '\(option)' is not supported"
         case .unreadableOlder(let place):
             "\(place): this is no single '-- migrate:older works' or '-- migrate:older breaks' with a reason"
+        case .unreadableBatch(let place):
+            "\(place): this is no '-- migrate:batch' above a statement that applies the migration"
+        case .besideBatch(let place):
+            "\(place): the migration has another statement, which runs in batches"
+        case .notForBatches(let reason, let place):
+            "\(place): the statement can't be run in batches: \(reason)"
         case .misplacedCheck(let marker, let place):
             "\(place): '\(marker)' is not allowed here"
         case .noChecks(let path):
@@ -104,6 +110,7 @@ extension MigrationFolderError: LocalizedError {
             .otherMarker(_, let place), .downBeforeUp(let place),
             .statementBeforeMarker(let place), .markerInWholeFile(_, let place),
             .unsupportedOption(_, let place), .unreadableOlder(let place),
+            .unreadableBatch(let place), .besideBatch(let place), .notForBatches(_, let place),
             .misplacedCheck(_, let place), .emptyCheck(let place), .noQuery(let place),
             .unbalancedStatement(let place),
             .environmentSubstitution(let place), .misplacedNoTransaction(let place),
@@ -198,6 +205,18 @@ extension MigrationFolderError: LocalizedError {
             Say once in the file whether versions of the program without this migration work with its \
             result, and if they don't, why. Without the comment, it is judged when it is applied.
             """
+        case .unreadableBatch:
+            """
+            Its options are rows=5000, pause=20ms (or s) and log=32MB (or GB; at least 8MB), each at most \
+            once, with spaces between them. The statement is the next one.
+            """
+        case .besideBatch:
+            """
+            Put it into a migration of its own: what runs in batches isn't one transaction, so nothing else \
+            could be undone with it. Or put '-- \(BatchComment.marker)' above it, too.
+            """
+        case .notForBatches:
+            "Write it in another way, or remove '-- \(BatchComment.marker)': it then runs in one transaction."
         case .misplacedCheck:
             """
             Put it into the part that applies the migration: a check belongs to that. A part with \

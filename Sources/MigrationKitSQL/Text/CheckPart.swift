@@ -100,7 +100,7 @@ extension SQLFile {
             return CheckQuery(
                 comment(in: end..<first) ?? name,
                 sql: sql,
-                at: CheckQuery.Place(file: place.file, line: place.line, column: place.column)
+                at: SourcePlace(file: place.file, line: place.line, column: place.column)
             )
         }
     }

@@ -44,7 +44,7 @@ extension GRDBMigrationSQLHelpers {
     ///
     /// ```swift
     /// try GRDBMigrationSQLHelpers.addColumnIfMissing("slug", "TEXT", to: "notes", in: db)
-    /// try GRDBMigrationSQLHelpers.backfill("slug", of: "notes", with: "lower(title)", in: db)
+    /// try db.execute(sql: "UPDATE notes SET slug = lower(title) WHERE slug IS NULL")
     /// try GRDBMigrationSQLHelpers.requireValue(of: "slug", in: "notes", in: db)
     /// ```
     ///

@@ -24,6 +24,8 @@ import Testing
             "start \(identifier) \(direction) \(index)/\(count)"
         case .stepContinues(let identifier, _): "continue \(identifier)"
         case .stepAdvanced(let identifier, let rows): "advance \(identifier) \(rows)"
+        case .stepExpects(let identifier, _): "expect \(identifier)"
+        case .stepPaused(let identifier, let rows): "pause \(identifier) \(rows)"
         case .stepFinished(let step, let direction):
             "finish \(step.identifier) \(direction) \(step.rowsChanged)"
         case .stepFailed(let identifier, let direction): "fail \(identifier) \(direction)"

@@ -62,60 +62,22 @@ import Testing
         }
     }
 
-    @Test(arguments: [1, 2, 1000]) func nullableThenFilledThenRequired(_ batchSize: Int) throws {
-        var reports: [Int] = []
+    @Test func nullableThenFilledThenRequired() throws {
         try queue.writeWithoutTransaction { db in
             try Helpers.addColumnIfMissing("slug", "TEXT", to: "notes", in: db)
             try db.execute(
-                sql: "UPDATE notes SET slug = 'kept' WHERE id = 2; INSERT INTO tag VALUES (1)"
+                sql: """
+                    UPDATE notes SET slug = 'kept' WHERE id = 2; INSERT INTO tag VALUES (1);
+                    UPDATE notes SET slug = lower(title) WHERE slug IS NULL;
+                    """
             )
-            let filled = try Helpers.backfill(
-                "slug",
-                of: "notes",
-                with: "lower(title)",
-                batchSize: batchSize,
-                in: db
-            ) { reports.append($0) }
-            #expect(filled == 2)
             try Helpers.requireValue(of: "slug", in: "notes", in: db)
             try Helpers.requireValue(of: "Slug", in: "notes", in: db)
-            let more = try Helpers.backfill("slug", of: "notes", with: "'x'", in: db)
-            #expect(more == 0)
         }
-        #expect(reports.last == 2 && reports.count == (3 + batchSize - 1) / batchSize)
         #expect(try queue.strings("SELECT slug FROM notes ORDER BY id") == ["a", "kept", "c"])
         #expect(try queue.number("SELECT count(*) FROM tag") == 1)
         #expect(throws: DatabaseError.self) {
             try queue.write { try $0.execute(sql: "INSERT INTO notes (slug) VALUES (NULL)") }
-        }
-    }
-
-    @Test func batchesGoByTheKeyOfATableWithoutRowid() throws {
-        try queue.write { db in
-            try db.execute(
-                sql: """
-                    CREATE TABLE t (a TEXT COLLATE NOCASE, b INT, c, PRIMARY KEY (a, b DESC)) WITHOUT ROWID;
-                    INSERT INTO t (a, b) VALUES ('x', 1), ('X', 2), ('y', 3), ('a', 9), ('b', -1);
-                    """
-            )
-            let filled = try Helpers.backfill("c", of: "t", with: "a || b", batchSize: 2, in: db)
-            #expect(filled == 5)
-        }
-    }
-
-    /// Rows for which there is no value don't keep it from ending.
-    @Test func rowsWithoutAValueStayNull() throws {
-        try queue.write { db in
-            for (column, expression) in [("title", "age"), ("age", "NULL")] {
-                let filled = try Helpers.backfill(
-                    column,
-                    of: "notes",
-                    with: expression,
-                    batchSize: 1,
-                    in: db
-                )
-                #expect(filled == 0)
-            }
         }
     }
 

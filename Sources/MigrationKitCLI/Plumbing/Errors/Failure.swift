@@ -110,14 +110,14 @@ struct Failure {
         // It names the migration, which wasn't begun.
         let isRequirement = cause.code == "requirementFailed"
         let kept =
-            switch (failure.hadTransaction, failure.ledger, failure.committed) {
+            switch (failure.transaction, failure.ledger, failure.committed) {
             case (_, .unchanged, 0) where isRequirement:
                 "Nothing has changed."
             case (_, .unchanged, let count) where isRequirement:
                 "It wasn't begun; \(Self.kept(count))."
-            case (true, .unchanged, 0):
+            case (.own, .unchanged, 0):
                 "Its transaction was rolled back: nothing has changed."
-            case (true, .unchanged, let count):
+            case (.own, .unchanged, let count):
                 "Its transaction was rolled back; \(Self.kept(count))."
             case (_, .changed, _):
                 """
@@ -125,17 +125,22 @@ struct Failure {
                 \(failure.isRollback ? "rolled back" : "applied"). A power cut could still undo \
                 it. Verify the database and the disk.
                 """
-            case (true, .unreadable, _):
+            case (.own, .unreadable, _):
                 """
                 It is unknown whether its transaction was committed. When the disk works again, \
                 'status' shows it, and the next run continues from there.
                 """
-            case (false, .unchanged, _):
+            case (.batches, _, _):
+                """
+                What its batches did before the error stays. It is not recorded as done: the next run \
+                goes on from there.
+                """
+            case (.none, .unchanged, _):
                 """
                 It runs outside of a transaction, so what it did before the error stays. It is not \
                 recorded as done, and runs again next time.
                 """
-            case (false, .unreadable, _):
+            case (.none, .unreadable, _):
                 """
                 It runs outside of a transaction, so what it did before the error stays. It is \
                 unknown whether it is recorded as done. When the disk works again, 'status' shows \

@@ -180,8 +180,18 @@ public struct MigrationStepFailure: Error {
     /// How many steps of the same run were committed before it.
     public let committed: Int
 
-    /// Whether the step ran in a transaction, so that what it did is undone.
-    public let hadTransaction: Bool
+    /// In what the step ran, so that what it did is undone or stays.
+    public let transaction: Transaction
+
+    /// In what a step ran.
+    public enum Transaction: Sendable {
+        /// In one transaction, its own or that of the whole run.
+        case own
+        /// Each of its batches in a transaction.
+        case batches
+        /// In none.
+        case none
+    }
 
     /// What the ledger contains after the error.
     public let ledger: Ledger

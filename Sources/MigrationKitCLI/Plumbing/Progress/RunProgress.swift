@@ -35,6 +35,10 @@ struct RunProgress: OperationProgress {
             var parts = [running, duration(elapsed)]
             if rows > 0 { parts.append(counted(rows, "row")) }
             line = parts.joined(separator: ", ")
+        case .stepExpects(_, let seconds):
+            line = line.map { "\($0), \(duration(seconds)) left" }
+        case .stepPaused:
+            break
         case .stepFinished:
             committed += 1
         case .stepFailed(let identifier, let direction):

@@ -1,0 +1,180 @@
+/// A statement that can be limited to a range of the keys of one table.
+package struct BatchStatement: Sendable {
+    /// The table that is gone through: the one that is changed or, for an `INSERT`, the first one that
+    /// its `SELECT` reads.
+    package let table: String
+
+    /// What that table is called in the statement.
+    private let qualifier: String
+    /// Up to the table.
+    private let head: String
+    /// From there to the condition.
+    private let middle: String
+    private let condition: String?
+    /// What follows the condition.
+    private let tail: String
+
+    /// Reads a statement. Nothing is compiled.
+    ///
+    /// - Throws: A ``Obstacle`` that says what is in the way.
+    package init(_ sql: String) throws(Obstacle) {
+        let text = SQLTokens(sql)
+        var tokens = text.tokens
+        while tokens.last?.kind == .semicolon { tokens.removeLast() }
+        let top = tokens.indices.filter { tokens[$0].depth == 0 && tokens[$0].kind == .word }
+        let verbs = ["UPDATE", "DELETE", "INSERT", "REPLACE"]
+        guard let verb = top.first(where: { place in verbs.contains { tokens[place].isWord($0) } }),
+            let last = tokens.last, verb == 0 || tokens[0].isWord("WITH")
+        else { throw Obstacle("it must be UPDATE, DELETE, or INSERT with SELECT") }
+        try Self.check(tokens, top.filter { $0 > verb })
+
+        var place = try Self.placeOfTable(tokens, top, verb: verb)
+        func symbol(at place: Int) -> String? {
+            tokens.indices.contains(place) ? tokens[place].text : nil
+        }
+        if symbol(at: place + 1) == "." {
+            guard tokens[place].name == "main" else {
+                throw Obstacle("its table isn't in the database")
+            }
+            place += 2
+        }
+        guard tokens.indices.contains(place), tokens[place].isName, symbol(at: place + 1) != "("
+        else {
+            throw Obstacle("its SELECT must read a table first, whose rows are taken in batches")
+        }
+        table = tokens[place].unquoted
+        var alias: Int?
+        if tokens.indices.contains(place + 1) {
+            if tokens[place + 1].isWord("AS") {
+                alias = place + 2
+            } else if tokens[place + 1].isName, !Self.followsTable(tokens[place + 1]) {
+                alias = place + 1
+            }
+        }
+        qualifier = tokens[alias ?? place].text
+        let end = (alias ?? place) + 1
+        let upsert = top.first {
+            $0 > end && tokens[$0].isWord("ON") && $0 + 1 < tokens.count
+                && tokens[$0 + 1].isWord("CONFLICT")
+        }
+        let filter = top.first { $0 >= end && $0 < upsert ?? .max && tokens[$0].isWord("WHERE") }
+        let from = tokens[end - 1].range.upperBound
+        let to = upsert.map { tokens[$0].range.lowerBound } ?? last.range.upperBound
+        func source(_ range: Range<Int>) -> String {
+            String(decoding: text.bytes[range], as: UTF8.self)
+        }
+        head = source(0..<from)
+        middle = source(from..<(filter.map { tokens[$0].range.lowerBound } ?? to))
+        condition = filter.map { source(tokens[$0].range.upperBound..<to) }
+        tail = source(to..<last.range.upperBound)
+    }
+
+    /// Why a statement can't be limited, as the end of a sentence.
+    package struct Obstacle: Error {
+        package let reason: String
+
+        fileprivate init(_ reason: String) { self.reason = reason }
+    }
+
+    /// The statement for some of its rows.
+    ///
+    /// - Parameters:
+    ///   - index: A clause that keeps SQLite from another way through the table than by the range.
+    ///   - range: A condition, given what the table is called.
+    package func sql(_ index: String, _ range: (_ qualifier: String) -> String) -> String {
+        // A comment at the end of a line may stand before each.
+        let wanted = condition.map { "(\($0)\n) AND " } ?? ""
+        return "\(head) \(index)\(middle)\nWHERE \(wanted)\(range(qualifier))\n\(tail)"
+    }
+
+    // MARK: - Reading
+
+    private static func placeOfTable(
+        _ tokens: [SQLTokens.Token],
+        _ top: [Int],
+        verb: Int
+    ) throws(Obstacle) -> Int {
+        func isWord(_ word: String, at place: Int) -> Bool {
+            tokens.indices.contains(place) && tokens[place].isWord(word)
+        }
+        switch tokens[verb].keyword {
+        case "UPDATE": return isWord("OR", at: verb + 1) ? verb + 3 : verb + 1
+        case "DELETE": return verb + 2
+        default:
+            guard let select = top.first(where: { $0 > verb && isWord("SELECT", at: $0) }),
+                let from = top.first(where: { $0 > select && isWord("FROM", at: $0) })
+            else { throw Obstacle("it must take its rows from a table, with SELECT") }
+            guard !hasAggregate(tokens[(select + 1)..<from]) else {
+                throw Obstacle("a batch can't compute what depends on all rows")
+            }
+            return from + 1
+        }
+    }
+
+    /// What no range of the rows can do for all of them.
+    private static func check(_ tokens: [SQLTokens.Token], _ places: [Int]) throws(Obstacle) {
+        for place in places {
+            let token = tokens[place]
+            switch token.keyword {
+            case "ORDER", "LIMIT":
+                throw Obstacle(
+                    "ORDER BY and LIMIT have no place in it: batches take their rows by the key"
+                )
+            case "RETURNING", "GROUP", "HAVING", "UNION", "INTERSECT", "EXCEPT", "DISTINCT",
+                "WINDOW",
+                "INDEXED":
+                throw Obstacle("\(token.text.uppercased()) has no place in it")
+            case "RIGHT", "FULL":
+                let next = place + 1 < tokens.count ? tokens[place + 1].keyword : nil
+                guard next != "JOIN", next != "OUTER" else {
+                    throw Obstacle("its rows must come from the first table")
+                }
+            default: break
+            }
+        }
+        let isParameter: (SQLTokens.Token) -> Bool = {
+            $0.kind != .string && $0.kind != .quotedName
+                && "?:@#$".contains($0.text.first ?? " ")
+        }
+        guard !tokens.contains(where: isParameter) else { throw Obstacle("it has a parameter") }
+    }
+
+    /// Whether what is selected depends on more than one row. <https://www.sqlite.org/lang_aggfunc.html>
+    private static func hasAggregate(_ tokens: ArraySlice<SQLTokens.Token>) -> Bool {
+        let names: Set<String> = [
+            "avg", "count", "group_concat", "max", "median", "min", "percentile", "string_agg",
+            "sum",
+            "total", "json_group_array", "json_group_object", "jsonb_group_array",
+            "jsonb_group_object",
+        ]
+        var place = tokens.startIndex
+        /// The depth of a subquery, which may have some.
+        var subquery: Int?
+        while place < tokens.endIndex - 1 {
+            let token = tokens[place]
+            if let depth = subquery, token.depth <= depth { subquery = nil }
+            if subquery == nil {
+                if token.text == "(", tokens[place + 1].isWord("SELECT") { subquery = token.depth }
+                if token.isWord("OVER") { return true }
+                if token.isName, tokens[place + 1].text == "(", names.contains(token.name) {
+                    let group = tokens[(place + 2)...].prefix { $0.depth > token.depth }
+                    let hasOthers = group.contains { $0.text == "," && $0.depth == token.depth + 1 }
+                    // Of several values, each row has its own.
+                    if !hasOthers || !["max", "min"].contains(token.name) { return true }
+                }
+            }
+            place += 1
+        }
+        return false
+    }
+
+    /// Whether a word follows the name of a table, and is no name for it.
+    private static func followsTable(_ token: SQLTokens.Token) -> Bool {
+        let words = [
+            "CROSS", "INNER", "JOIN", "LEFT", "NATURAL", "NOT", "ON", "SET", "USING", "WHERE",
+            "RIGHT",
+            "FULL",
+        ]
+        return words.contains(where: token.isWord)
+    }
+}

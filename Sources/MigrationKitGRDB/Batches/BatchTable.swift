@@ -1,0 +1,141 @@
+import GRDB
+import MigrationKit
+
+/// A statement that runs in batches, on a table as it is in a database.
+struct BatchTable {
+    /// What refuses it is named by its place.
+    private let name: String
+    private let statement: BatchStatement
+    /// What identifies a row: the rowid, or the primary key of a table WITHOUT ROWID.
+    private let keys: [String]
+    private let index: String
+
+    /// - Parameter step: The step's identifier.
+    /// - Throws: `MigrationKitError.unusableBatch(_:reason:)`.
+    init(_ batch: MigrationBatch, of step: String, in db: Database) throws {
+        name = batch.place?.description ?? step
+        do {
+            statement = try BatchStatement(batch.sql)
+        } catch {
+            throw MigrationKitError.unusableBatch(name, reason: error.reason)
+        }
+        (keys, index) = try Self.keys(of: statement.table, in: db)
+        guard !keys.isEmpty else {
+            throw MigrationKitError.unusableBatch(
+                name,
+                reason: "'\(statement.table)' is no table with a key"
+            )
+        }
+    }
+
+    /// The key of the last row; `nil` if there is none.
+    func last(in db: Database) throws -> [DatabaseValue]? {
+        let order = keys.map { "\($0) DESC" }.joined(separator: ", ")
+        return try row("ORDER BY \(order) LIMIT 1", [], in: db)
+    }
+
+    /// The key of the last row of the next batch.
+    ///
+    /// - Parameters:
+    ///   - key: That of the batch before it; `nil` for the first one.
+    ///   - last: That of the last batch.
+    ///   - rows: How many rows it has.
+    /// - Returns: `nil` if there are no more rows.
+    func end(
+        after key: [DatabaseValue]?,
+        upTo last: [DatabaseValue],
+        rows: Int,
+        in db: Database
+    ) throws -> [DatabaseValue]? {
+        guard key != last else { return nil }
+        let list = keys.joined(separator: ", ")
+        let upper = comparison(list, "<=", from: 1)
+        let range =
+            key == nil ? upper : "\(upper) AND \(comparison(list, ">", from: keys.count + 1))"
+        let end = "WHERE \(range) ORDER BY \(list) LIMIT 1 OFFSET \(rows - 1)"
+        return try row(end, last + (key ?? []), in: db) ?? last
+    }
+
+    private func row(_ rest: String, _ arguments: [DatabaseValue], in db: Database) throws
+        -> [DatabaseValue]?
+    {
+        let list = keys.joined(separator: ", ")
+        let statement = try db.cachedStatement(
+            sql: "SELECT \(list) FROM main.\(self.statement.table.quotedName) \(index) \(rest)"
+        )
+        return try Row.fetchOne(statement, arguments: StatementArguments(arguments)).map {
+            Array($0.databaseValues)
+        }
+    }
+
+    /// Runs the statement for the rows behind one key, up to another.
+    ///
+    /// - Returns: How many rows it has changed.
+    func run(after key: [DatabaseValue]?, through end: [DatabaseValue], in db: Database) throws
+        -> Int
+    {
+        let sql = statement.sql(index) { qualifier in
+            let list = keys.map { "\(qualifier).\($0)" }.joined(separator: ", ")
+            let upper = comparison(list, "<=", from: 1)
+            return key == nil
+                ? upper : "\(upper) AND \(comparison(list, ">", from: keys.count + 1))"
+        }
+        try db.cachedStatement(sql: sql).execute(arguments: StatementArguments(end + (key ?? [])))
+        return db.changesCount
+    }
+
+    /// Runs the statement for no row, so that everything about it is known but the rows.
+    func runForNoRow(in db: Database) throws {
+        try db.onlyStatement(of: statement.sql(index) { _ in "0" }).execute()
+    }
+
+    /// How much of the table lies before a key, between 0 and 1; `nil` if that can't be told.
+    func share(before key: [DatabaseValue], upTo last: [DatabaseValue], in db: Database) throws
+        -> Double?
+    {
+        guard keys.count == 1, case .int64(let place) = key[0].storage,
+            case .int64(let last) = last[0].storage,
+            case .int64(let first) = try row("ORDER BY \(keys[0]) LIMIT 1", [], in: db)?[0].storage,
+            last > first
+        else { return nil }
+        return (Double(place) - Double(first)) / (Double(last) - Double(first))
+    }
+
+    private func comparison(_ list: String, _ symbol: String, from number: Int) -> String {
+        let places = (number..<(number + keys.count)).map { "?\($0)" }.joined(separator: ", ")
+        return "(\(list)) \(symbol) (\(places))"
+    }
+
+    /// A range of the key must be the way through the table. For a table WITHOUT ROWID, `NOT INDEXED`
+    /// doesn't say so. <https://www.sqlite.org/lang_indexedby.html>
+    private static func keys(of table: String, in db: Database) throws -> ([String], index: String)
+    {
+        let columns = try Row.fetchAll(
+            db,
+            sql: "SELECT name, pk FROM pragma_table_xinfo(?, 'main')",
+            arguments: [table]
+        )
+        let isWithoutRowID = try Bool.fetchOne(
+            db,
+            sql: """
+                SELECT wr FROM pragma_table_list
+                WHERE schema = 'main' AND type = 'table' AND name = ? COLLATE NOCASE
+                """,
+            arguments: [table]
+        )
+        guard let isWithoutRowID else { return ([], "") }
+        guard isWithoutRowID else {
+            return (rowidName(besides: columns.map { $0[0] }).map { [$0] } ?? [], "NOT INDEXED")
+        }
+        let primary = columns.filter { $0[1] > 0 }.sorted { ($0[1] as Int) < ($1[1] as Int) }
+        let index = try String.fetchOne(
+            db,
+            sql: "SELECT name FROM pragma_index_list(?, 'main') WHERE origin = 'pk'",
+            arguments: [table]
+        )
+        return (
+            primary.map { ($0[0] as String).quotedName },
+            index.map { "INDEXED BY \($0.quotedName)" } ?? ""
+        )
+    }
+}

@@ -1,0 +1,68 @@
+import GRDB
+import MigrationKit
+
+/// How many rows the next batch has, and whether others write meanwhile.
+struct BatchPace {
+    private(set) var rows: Int
+    private var most: Int
+    private let hold: ClosedRange<Double>
+    /// That of the last look. It changes when another connection commits.
+    private var dataVersion: Int?
+    private var contendedUntil: ContinuousClock.Instant?
+
+    /// What a batch has at most if nobody says it.
+    private static let most = 1_000_000
+
+    /// - Parameter hold: How long a batch should take, in seconds.
+    init(_ batch: MigrationBatch, holding hold: ClosedRange<Double>) {
+        most = batch.rows ?? Self.most
+        rows = min(most, 500)
+        self.hold = hold
+    }
+
+    /// Whether another connection has committed within the last seconds.
+    var isContended: Bool { contendedUntil.map { .now < $0 } ?? false }
+
+    /// From here on, only a few rows are left to change.
+    mutating func mayBeLarge() { most = Self.most }
+
+    mutating func look(_ db: Database) throws {
+        let version = try MigrationLedger.dataVersion(db)
+        if let dataVersion, dataVersion != version { contendedUntil = .now + .seconds(5) }
+        dataVersion = version
+    }
+
+    /// Runs a batch, and sets how many rows the next one has.
+    mutating func timing<Value>(_ body: () throws -> Value) throws -> Value {
+        let start = ContinuousClock.now
+        let value = try body()
+        let seconds = (.now - start) / .seconds(1)
+        if seconds < hold.lowerBound {
+            rows = min(2 * rows, most)
+        } else if seconds > hold.upperBound {
+            rows = max(Int(Double(rows) * hold.upperBound / seconds * 0.8), 1)
+        }
+        return value
+    }
+}
+
+/// How long a way through a table will still take.
+struct TimeEstimate {
+    private(set) var secondsLeft: Double?
+    private var first: (share: Double, time: ContinuousClock.Instant)?
+    private var next = ContinuousClock.now
+
+    /// - Parameter share: Returns how much of it is done, between 0 and 1. It is asked twice a second.
+    mutating func note(_ share: () throws -> Double?) throws {
+        guard .now >= next else { return }
+        next = .now + .milliseconds(500)
+        guard let share = try share() else { return }
+        guard let first else {
+            first = (share, .now)
+            return
+        }
+        let done = share - first.share
+        guard done > 0 else { return }
+        secondsLeft = (.now - first.time) / .seconds(1) * max(1 - share, 0) / done
+    }
+}

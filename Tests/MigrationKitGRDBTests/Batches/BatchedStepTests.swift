@@ -1,0 +1,379 @@
+import Foundation
+import GRDB
+import MigrationKit
+import MigrationKitGRDB
+import MigrationKitSQLCipher
+import TestSupport
+import Testing
+
+/// Steps whose statements change rows a batch at a time.
+@Suite struct BatchedStepTests {
+    private let store: EncryptedStore
+    private let writer: DatabaseQueue
+
+    init() throws {
+        store = try EncryptedStore()
+        writer = try store.open()
+    }
+
+    private static let fill = "UPDATE note SET size = length(body) WHERE size IS NULL"
+
+    /// Every change of a row is written down.
+    private static let notes = step(
+        "1",
+        """
+        CREATE TABLE note (id INTEGER PRIMARY KEY, body TEXT, size INTEGER);
+        CREATE INDEX note_size ON note (size);
+        CREATE TABLE log (id INTEGER);
+        CREATE TRIGGER noted AFTER UPDATE ON note BEGIN INSERT INTO log VALUES (new.id); END;
+        WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 1000)
+        INSERT INTO note (id, body) SELECT 3 * i, 'body ' || i FROM n;
+        """
+    )
+
+    private static func batched(
+        _ sql: String = fill,
+        rows: Int? = 100,
+        checksum: String? = nil,
+        requirements: [CheckQuery] = [],
+        checks: [CheckQuery] = []
+    ) -> MigrationStep<Database> {
+        MigrationStep(
+            identifier: "2",
+            sourceFile: "",
+            batched: [MigrationBatch(sql, rows: rows)],
+            checksum: checksum,
+            rollbackSQL: "UPDATE note SET size = NULL",
+            requirements: requirements,
+            checks: checks
+        )
+    }
+
+    private func migrations(_ step: MigrationStep<Database>...) throws -> GRDBMigrationRunner {
+        try GRDBMigrationRunner(steps: [Self.notes] + step)
+    }
+
+    private var filled: Int {
+        get throws { try writer.number("SELECT count(size) FROM note") ?? -1 }
+    }
+    private var logged: Int { get throws { try writer.number("SELECT count(*) FROM log") ?? -1 } }
+
+    // MARK: - All of It
+
+    @Test func everyRowIsChangedOnce() throws {
+        let runner = try migrations(Self.batched())
+        let events = Locked<[MigrationEvent]>([])
+        let report = try runner.migrate(
+            in: writer,
+            options: MigrationOptions(observer: { event in events.withLock { $0.append(event) } })
+        )
+        #expect(report.verified && report.pending.isEmpty)
+        #expect(report.steps.map(\.rowsChanged) == [1000, 1000])
+        #expect(try filled == 1000)
+        #expect(try writer.number("SELECT count(DISTINCT id) FROM log") == 1000)
+        #expect(try logged == 1000)
+        #expect(
+            try GRDBMigrationRunner.history(in: writer).map(\.event) == [
+                .applied, .begun, .applied,
+            ]
+        )
+        let record = try #require(try runner.migrationRecords(in: writer)["2"])
+        #expect(record.older?.reasons == ["values of column 'size' of table 'note' were changed"])
+        #expect(try runner.overview(of: writer).begun.isEmpty)
+        let journal = "SELECT count(progress) FROM grdb_migrationkit_journal"
+        #expect(try writer.number(journal) == 0)
+        #expect(try store.isEncrypted)
+        #expect(
+            !events.withLock { $0 }.contains { if case .stepPaused = $0 { true } else { false } }
+        )
+
+        try runner.rollbackMigrations(in: writer, steps: 1)
+        #expect(try filled == 0)
+        try runner.migrate(in: writer)
+        #expect(try filled == 1000)
+    }
+
+    @Test(arguments: [1, 2, 1000]) func columnIsFilledByTheKeyOfItsTable(_ rows: Int) throws {
+        let table = step(
+            "1",
+            """
+            CREATE TABLE t (a TEXT COLLATE NOCASE, b INT, c, PRIMARY KEY (a, b DESC)) WITHOUT ROWID;
+            CREATE INDEX t_c ON t (c);
+            INSERT INTO t VALUES ('x', 1, NULL), ('X', 2, NULL), ('y', 3, 'kept'), (x'61', 9, NULL),
+                ('b', -1, NULL), ('B', 1.5, NULL), ('z', 0, NULL);
+            UPDATE t SET b = 'text' WHERE a = 'z';
+            """
+        )
+        let batch = MigrationBatch.backfill("c", of: "t", with: "nullif(a, 'b') || b")
+        let runner = try GRDBMigrationRunner(steps: [
+            table,
+            MigrationStep(
+                identifier: "2",
+                batched: [MigrationBatch(batch.sql, rows: rows)]
+            ),
+        ])
+        #expect(try runner.migrate(in: writer).steps.last?.rowsChanged == 4)
+        #expect(
+            try writer.strings("SELECT coalesce(c, 'none') FROM t ORDER BY c")
+                == ["none", "none", "a9", "kept", "X2", "x1", "ztext"].sorted {
+                    ($0 == "none" ? "" : $0) < ($1 == "none" ? "" : $1)
+                }
+        )
+    }
+
+    @Test func rowsAreDeletedAndCopied() throws {
+        let copy = MigrationStep<Database>(
+            identifier: "2",
+            batched: [
+                MigrationBatch(
+                    """
+                    INSERT INTO log SELECT n.id FROM note n
+                    WHERE NOT EXISTS (SELECT 1 FROM log WHERE log.id = n.id)
+                    """,
+                    rows: 37
+                ),
+                MigrationBatch("DELETE FROM note WHERE id % 2 = 0", rows: 64),
+            ]
+        )
+        let report = try migrations(copy).migrate(in: writer)
+        #expect(report.steps.last?.rowsChanged == 1500)
+        #expect(try writer.number("SELECT count(*) FROM note") == 500)
+        #expect(try logged == 1000)
+    }
+
+    @Test func asOneTransactionEachStatementRunsAsAWhole() throws {
+        let runner = try migrations(Self.batched())
+        _ = try runner.dryRun(in: writer)
+        try runner.migrate(in: writer, options: MigrationOptions(transaction: .allOrNothing))
+        #expect(try logged == 1000)
+        #expect(try GRDBMigrationRunner.history(in: writer).map(\.event) == [.applied, .applied])
+    }
+
+    // MARK: - Ended and Gone On
+
+    @Test func endedRunGoesOn() throws {
+        let runner = try migrations(Self.batched())
+        try runner.migrate(in: writer, upTo: "1")
+        let short = MigrationOptions(budget: 0)
+        try runner.migrate(in: writer, options: short)
+        #expect(try filled == 100)
+        let begun = try #require(try runner.overview(of: writer).begun["2"])
+        #expect(begun.rowsChanged == 100 && begun.since != nil)
+        #expect(try runner.pendingMigrationIdentifiers(in: writer) == ["2"])
+
+        try writer.close()
+        let again = try store.open()
+        while try runner.hasPendingMigrations(in: again) {
+            let report = try runner.migrate(in: again, options: short)
+            #expect(report.verified == report.pending.isEmpty)
+        }
+        #expect(try again.number("SELECT count(*) FROM log") == 1000)
+        #expect(try again.number("SELECT count(size) FROM note") == 1000)
+        try again.close()
+    }
+
+    @Test func cancelledRunSaysThatItPaused() throws {
+        let cancellation = Cancellation()
+        let paused = Locked<Int?>(nil)
+        let runner = try migrations(Self.batched(rows: 1))
+        try runner.migrate(in: writer, upTo: "1")
+        let options = MigrationOptions(cancellation: cancellation) { event in
+            switch event {
+            case .stepStarted("2", _, _, _): cancellation.cancel()
+            case .stepPaused(_, let rows): paused.withLock { $0 = rows }
+            default: break
+            }
+        }
+        #expect(throws: CancellationError.self) { try runner.migrate(in: writer, options: options) }
+        #expect(paused.withLock { $0 } != nil)
+        try runner.migrate(in: writer)
+        #expect(try logged == 1000)
+    }
+
+    @Test func anotherTextBeginsAnew() throws {
+        let options = MigrationOptions(budget: 0)
+        try migrations(Self.batched(checksum: "a")).migrate(in: writer, options: options)
+        #expect(try filled == 100)
+        let other = try migrations(
+            Self.batched("DELETE FROM note WHERE size IS NULL", checksum: "b")
+        )
+        try other.migrate(in: writer)
+        #expect(try writer.number("SELECT count(*) FROM note") == 100)
+        #expect(try other.overview(of: writer).begun.isEmpty)
+    }
+
+    /// Others change the database between two batches, and add rows behind them.
+    @Test func othersWriteBetweenBatches() throws {
+        let runner = try migrations(Self.batched(rows: 50))
+        try runner.migrate(in: writer, upTo: "1")
+        let other = try store.open()
+        let options = MigrationOptions(budget: 0)
+        var added = 0
+        while try runner.hasPendingMigrations(in: writer) {
+            try runner.migrate(in: writer, options: options)
+            guard added < 5 else { continue }
+            added += 1
+            try other.write { db in
+                try db.execute(
+                    sql: "INSERT INTO note (id, body) VALUES (?, 'low'), (?, 'high')",
+                    arguments: [1 + 3 * added, 10_000 + added]
+                )
+            }
+        }
+        #expect(try writer.number("SELECT count(*) FROM note WHERE size IS NULL") == 0)
+        #expect(try logged == 1010)
+        try other.close()
+    }
+
+    /// The app's own pool isn't kept from writing and reading.
+    @Test func appUsesItsPoolMeanwhile() throws {
+        try migrations().migrate(in: writer)
+        try writer.close()
+        let pool = try store.openPool()
+        let runner = try migrations(Self.batched(rows: 10))
+        let isDone = Locked(false)
+        let thread = Thread {
+            _ = try? runner.migrate(in: pool)
+            isDone.withLock { $0 = true }
+        }
+        thread.start()
+        var writes = 0
+        while !isDone.withLock({ $0 }) {
+            try pool.write { try $0.execute(sql: "INSERT INTO log VALUES (-1)") }
+            _ = try pool.read { try Int.fetchOne($0, sql: "SELECT count(size) FROM note") }
+            writes += 1
+        }
+        #expect(
+            try pool.read { try Int.fetchOne($0, sql: "SELECT count(*) FROM log") } == 1000 + writes
+        )
+        #expect(try !runner.hasPendingMigrations(in: pool))
+        try pool.close()
+    }
+
+    // MARK: - What Is Refused
+
+    @Test func statementThatRepeatsItselfIsUndone() throws {
+        let runner = try migrations(
+            Self.batched(
+                "UPDATE note SET size = coalesce(size, 0) + 1 WHERE size IS NULL OR size < 9"
+            )
+        )
+        #expect(throws: MigrationKitError.batchRepeats("2")) { try runner.migrate(in: writer) }
+        #expect(try filled == 0)
+        #expect(try logged == 0)
+    }
+
+    @Test func statementThatNeverGetsDoneIsStopped() throws {
+        let endless = step(
+            "1a",
+            """
+            CREATE TRIGGER more AFTER UPDATE ON note BEGIN INSERT INTO note (body) VALUES ('more'); END;
+            DELETE FROM note WHERE id > 300;
+            """
+        )
+        let runner = try migrations(endless, Self.batched())
+        #expect(throws: MigrationKitError.batchNeverEnds("2", rows: 100)) {
+            try runner.migrate(in: writer)
+        }
+        #expect(try runner.overview(of: writer).begun["2"]?.rowsChanged == 400)
+    }
+
+    @Test(arguments: [
+        "UPDATE note SET size = 1 ORDER BY id", "DELETE FROM nothing", "DELETE FROM seen",
+        "DELETE FROM words WHERE words = 'a'",
+    ])
+    func whatHasNoKeyIsRefused(_ sql: String) throws {
+        let others = step(
+            "1a",
+            """
+            CREATE VIEW seen AS SELECT * FROM note;
+            CREATE TRIGGER gone INSTEAD OF DELETE ON seen BEGIN DELETE FROM note; END;
+            CREATE VIRTUAL TABLE words USING fts5(a);
+            """
+        )
+        let error = #expect(throws: MigrationKitError.self) {
+            try migrations(others, Self.batched(sql)).migrate(in: writer)
+        }
+        guard case .unusableBatch("2", _) = error else {
+            Issue.record("\(error.map { "\($0)" } ?? "")")
+            return
+        }
+        #expect(try writer.number("SELECT count(*) FROM note") == 1000)
+        #expect(try GRDBMigrationRunner.history(in: writer).map(\.event) == [.applied, .applied])
+    }
+
+    @Test func errorKeepsTheBatchesBeforeIt() throws {
+        let strict = step(
+            "1a",
+            """
+            CREATE TRIGGER strict BEFORE UPDATE ON note WHEN new.id = 1500
+            BEGIN SELECT raise(ABORT, 'not this one'); END;
+            """
+        )
+        let runner = try migrations(strict, Self.batched())
+        #expect(throws: DatabaseError.self) { try runner.migrate(in: writer) }
+        // On a slow machine a batch has fewer rows.
+        #expect(try (400..<500).contains(filled))
+        try writer.write { try $0.execute(sql: "DROP TRIGGER strict") }
+        try runner.migrate(in: writer)
+        #expect(try logged == 1000)
+    }
+
+    @Test func requirementsAndChecksHold() throws {
+        let isEmpty = CheckQuery("no notes", sql: "SELECT rowid FROM note")
+        #expect(throws: GRDBMigrationVerificationError.self) {
+            try migrations(Self.batched(requirements: [isEmpty])).migrate(in: writer)
+        }
+        #expect(try filled == 0)
+        let runner = try migrations(Self.batched(checks: [isEmpty]))
+        #expect(throws: GRDBMigrationVerificationError.self) { try runner.migrate(in: writer) }
+        #expect(try filled == 1000)
+        #expect(try runner.overview(of: writer).begun["2"]?.rowsChanged == 1000)
+    }
+
+    /// The child's rows lose their parents by the parents' batches.
+    @Test func foreignKeysAreEnforced() throws {
+        let child = step(
+            "1a",
+            "CREATE TABLE tag (note REFERENCES note (id)); INSERT INTO tag VALUES (1500)"
+        )
+        let runner = try migrations(child, Self.batched("DELETE FROM note WHERE size IS NULL"))
+        #expect(throws: DatabaseError.self) { try runner.migrate(in: writer) }
+        let left = try writer.number("SELECT count(*) FROM note") ?? 0
+        #expect((501...600).contains(left))
+    }
+
+    // MARK: - The Log
+
+    @Test func logStaysBelowItsLimit() throws {
+        try writer.close()
+        let pool = try store.openPool()
+        let limit = MigrationBatch.leastLogLimit
+        let large = MigrationStep<Database>(
+            identifier: "2",
+            batched: [
+                MigrationBatch(
+                    "UPDATE note SET body = body || hex(zeroblob(10000)), size = 1 WHERE size IS NULL",
+                    rows: 30,
+                    logLimit: limit
+                )
+            ]
+        )
+        let runner = try migrations(large)
+        try runner.migrate(in: pool, upTo: "1")
+        // Someone reads what was there before the first batch.
+        let snapshot = try pool.makeSnapshot()
+        let options = MigrationOptions(lockTimeout: 0.1)
+        #expect(throws: MigrationKitError.logStaysFull(path: store.path, limit: limit)) {
+            try runner.migrate(in: pool, options: options)
+        }
+        let begun = try #require(try runner.overview(of: pool).begun["2"])
+        #expect(begun.rowsChanged > 0 && begun.rowsChanged < 1000)
+        try snapshot.close()
+        try runner.migrate(in: pool)
+        let log = try Data(contentsOf: URL(fileURLWithPath: store.path + "-wal")).count
+        // A limit is noticed after a batch, and waiting takes pages, too.
+        #expect(log < limit + 3_000_000)
+        try pool.close()
+    }
+}
