@@ -340,6 +340,7 @@ struct RootCommand: ParsableCommand {
             subcommands: (Program.hasFolder ? [InitCommand.self, CreateCommand.self] : []) + [
                 MigrateCommand.self,
                 PlanCommand.self,
+                RehearseCommand.self,
                 LintCommand.self,
                 StatusCommand.self,
                 HistoryCommand.self,

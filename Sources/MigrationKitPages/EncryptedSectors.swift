@@ -25,7 +25,14 @@ final class EncryptedSectors {
         alignment: 16
     )
     /// Sectors from this one on were never written.
-    private var end = 0
+    private var end = 0 {
+        didSet { Self.total.withLock { $0 += (end - oldValue) * Self.sectorSize } }
+    }
+
+    /// How many bytes all of these files of the process have now.
+    static var totalByteCount: Int { total.withLock { $0 } }
+
+    private static let total = Locked(0)
 
     /// - Parameter descriptor: An empty file. It is closed with this object, or if this fails.
     init?(_ descriptor: Int32) {
@@ -39,6 +46,7 @@ final class EncryptedSectors {
     }
 
     deinit {
+        Self.total.withLock { $0 -= end * Self.sectorSize }
         // This wipes the key's schedules, too.
         EVP_CIPHER_CTX_free(encrypting)
         EVP_CIPHER_CTX_free(decrypting)

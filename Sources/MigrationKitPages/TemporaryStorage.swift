@@ -15,6 +15,9 @@ package enum TemporaryStorage {
     /// In bytes.
     package static let memoryLimit = 32 << 20
 
+    /// How many bytes the temporary files of the whole process have on the disk now.
+    package static var byteCountOnDisk: Int { EncryptedSectors.totalByteCount }
+
     /// Serves the connections that are opened from now on.
     package static func install() {
         _ = system

@@ -61,6 +61,11 @@ extension CommandPageTests {
         Section("plan") { page in
             try page.run("migrationkit-cli plan --to 0001")
         },
+        Section("rehearse") { page in
+            try page.runUnseen("migrationkit-cli migrate --to 0001")
+            try page.run("migrationkit-cli rehearse")
+            try page.runUnseen("rm notes.db*")
+        },
         Section("migrate") { page in
             try page.run("migrationkit-cli migrate --to 0002", "migrationkit-cli migrate --dry-run")
             try page.run("migrationkit-cli migrate")

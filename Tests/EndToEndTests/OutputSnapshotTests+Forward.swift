@@ -148,6 +148,41 @@ extension OutputSnapshotTests {
             try transcript.run("migrate")
             try transcript.run("migrate --json")
         },
+        Scene("rehearse") { transcript in
+            try transcript.writeNotes()
+            try transcript.run("migrate --to 0001")
+            try transcript.run("rehearse --steps 1 --report report.txt")
+            transcript.note("the report:")
+            try transcript.show("report.txt")
+            try transcript.run("rehearse --json --report report.json")
+            transcript.note("0004_twice fails on the rows that there are")
+            try transcript.write("0004_twice", up: "INSERT INTO folders SELECT * FROM folders;")
+            try transcript.run("rehearse --report failed.txt")
+            try transcript.show("failed.txt")
+            try transcript.run("rehearse --json --all-or-nothing --in migrations")
+            try transcript.run("status")
+            try transcript.run("rehearse --report failed.txt")
+            try transcript.run("rehearse --in nowhere")
+            try transcript.run("rehearse --steps 0")
+            try transcript.run("rehearse --steps 0 --json")
+            transcript.note("somebody has made a table by hand")
+            try transcript.shell("CREATE TABLE by_hand (id INTEGER);")
+            try transcript.run("rehearse --to 0003 --report found.txt")
+            try transcript.show("found.txt")
+            try transcript.run("rehearse --to 0003 --json")
+            try transcript.shell(
+                """
+                DROP TABLE by_hand;
+                DELETE FROM grdb_migrations;
+                DELETE FROM grdb_migrationkit_journal;
+                CREATE TABLE schema_migrations (version varchar(128) PRIMARY KEY);
+                INSERT INTO schema_migrations VALUES ('0001');
+                """
+            )
+            try transcript.run("rehearse --to 0003")
+            try transcript.run("rehearse --to 0003 --adopt dbmate")
+            try transcript.run("rehearse --to 0003 --adopt dbmate --json")
+        },
         Scene("checks") { transcript in
             try transcript.writeNotes()
             try transcript.run("migrate")

@@ -73,6 +73,12 @@ struct Transcript {
         )
     }
 
+    /// Shows what is in a file.
+    mutating func show(_ name: String) throws {
+        let content = String(decoding: try tool.folder.data(name), as: UTF8.self)
+        text += "$ cat \(name)\n" + replacingWhatDiffers(in: content)
+    }
+
     /// Shows what somebody does between two commands.
     mutating func note(_ line: String) {
         text += (text.isEmpty ? "" : "\n") + "# \(line)\n"
@@ -185,7 +191,9 @@ extension String {
         self
             .replacing(folder, with: "FOLDER")
             .replacing(key, with: "<key>")
-            .replacing(/"(seconds|copying|comparing|verifying)":[0-9.e+-]+/) { "\"\($0.1)\":0.001" }
+            .replacing(/"(seconds|copying|migrating|comparing|verifying)":[0-9.e+-]+/) {
+                "\"\($0.1)\":0.001"
+            }
             .replacing(/"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9:.]+Z"/, with: "\"2000-01-01T00:00:00Z\"")
             .replacing(
                 /main 20[0-9]{2}-[0-9]{2}-[0-9]{2}T[0-9:]{8}Z( \([0-9]+\))?/,
@@ -215,6 +223,11 @@ extension String {
                 /"faults":\[[^\]]*\]/,
                 with: #""faults":[{"effect":"…","fixedIn":"…","name":"…","remedy":"…"}]"#
             )
+            .replacing(/(?m)^((SQLCipher|SQLite): ).+$/) { $0.1 + "<version>" }
+            .replacing(/(?m)^(seconds [a-z]+: )[0-9.]+$/) { $0.1 + "0.001" }
+            .replacing(/(?m)^([0-9]{4}_[a-z_]+ +)[0-9]\.[0-9]{3}( +[0-9]+ +[0-9]+)$/) {
+                "\($0.1)0.001\($0.2)"
+            }
             .replacingDurations()
             .replacing(/\b[0-9]+(\.[0-9])? m?s(?=[:.]?\n)/, with: "<n> ms")
     }

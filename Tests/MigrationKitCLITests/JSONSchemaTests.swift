@@ -93,7 +93,10 @@ import Testing
                  "verify table": 1, "verify rowid": 1, "verify page": 1,
                  "plan requirements": 1, "plan checks": 1, "plan batches": 1,
                  "plan rows": 1, "status begun": 1, "checks requirements": 1,
-                 "checks checks": 1, "tables rows": 1, "tables problem": 1}
+                 "checks checks": 1, "rehearse report": 1, "rehearse failed": 1,
+                 "rehearse bytesAfter": 1, "rehearse note": 1, "rehearse findings": 1,
+                 "rehearse unlisted": 1, "rehearse table": 1, "rehearse rowid": 1,
+                 "rehearse page": 1, "tables rows": 1, "tables problem": 1}
             ''')
             for command in ["encrypt", "decrypt", "rekey", "upgrade"]:
                 optional[command + " output"] = 1

@@ -2,7 +2,7 @@
 public enum ToolCommands {
     /// Those that stand for themselves, `key` and `fleet`.
     public static let all = [
-        "migrate", "plan", "status", "history", "rollback", "downgrade", "redo",
+        "migrate", "plan", "rehearse", "status", "history", "rollback", "downgrade", "redo",
         "verify", "inspect", "baseline",
         "tables", "query", "shell",
         "repair", "schema-dump", "schema-load", "encrypt", "decrypt", "rekey", "upgrade",

@@ -87,12 +87,16 @@ extension [MigrationReport.Step] {
     var summary: String { summary { _ in "" } }
 
     /// The same, with the number of rows that each step changed.
-    var summaryWithRows: String {
+    var summaryWithRows: String { summaryWithRows { _ in "" } }
+
+    /// The same, with another column after that of the rows.
+    func summaryWithRows(and column: (MigrationReport.Step) -> String) -> String {
         let width = map { "\($0.rowsChanged)".count }.max() ?? 0
         return summary { step in
             let count = "\(step.rowsChanged)"
             let padding = String(repeating: " ", count: width - count.count)
             return padding + (step.rowsChanged == 1 ? "\(count) row " : "\(count) rows") + "  "
+                + column(step)
         }
     }
 
@@ -156,10 +160,13 @@ extension OpenStore {
 
     /// The error of a run: ``MigrationStepFailure`` if it is one of a step, or of the verification in
     /// its transaction; otherwise the error itself.
+    ///
+    /// - Parameter isRehearsal: Whether the run was one on a copy.
     func explaining(
         _ error: any Error,
         after progress: RunProgress,
-        _ options: MigrationOptions
+        _ options: MigrationOptions,
+        isRehearsal: Bool = false
     ) -> any Error {
         guard let failed = progress.failed, !(error is CancellationError) else { return error }
         let error = (error as? DatabaseError)?.withoutNaming(failed.identifier) ?? error
@@ -171,6 +178,7 @@ extension OpenStore {
             ledger: failed.ledger,
             wasUnmanaged: isUnmanaged,
             violationsBefore: options.allowsViolations ? nil : violations(explaining: error),
+            isRehearsal: isRehearsal,
             underlying: error
         )
     }

@@ -12,6 +12,9 @@ enum Purpose: Equatable {
     /// To show what a run would do. A missing database is replaced by an empty one in memory.
     case plan
 
+    /// To copy it, and to run on the copy what would change it.
+    case rehearse
+
     /// To change it, or to try that and undo it.
     case change(isTried: Bool = false)
 
@@ -25,7 +28,9 @@ enum Purpose: Equatable {
     /// Whether nothing is written, so that a database that can't be written is accepted.
     var onlyReads: Bool {
         switch self {
-        case .read, .query, .shell, .plan, .change(isTried: true), .create(isTried: true): true
+        case .read, .query, .shell, .plan, .rehearse, .change(isTried: true),
+            .create(isTried: true):
+            true
         case .change, .create, .fill: false
         }
     }
@@ -36,7 +41,7 @@ enum Purpose: Equatable {
     /// Whether it, or what it tries, would lose the commits that a damaged log hides.
     var losesHiddenCommits: Bool {
         switch self {
-        case .shell, .change, .create: true
+        case .shell, .rehearse, .change, .create: true
         case .read, .query, .plan, .fill: false
         }
     }
@@ -60,6 +65,7 @@ extension MigrationDatabaseOpenOptions {
         var options = self
         options.opensForReading = purpose.onlyReads
         options.isReadOnly = purpose.forbidsWriting
+        options.leavesKeys = purpose == .rehearse
         return options
     }
 }

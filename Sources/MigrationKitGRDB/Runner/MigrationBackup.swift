@@ -35,24 +35,28 @@ public enum MigrationBackup {
         }
     }
 
-    /// Copies a database into a temporary file beside it, with the same key, and removes that after
-    /// use.
+    /// Copies a database into a temporary file, with the same key, and removes that after use.
     ///
-    /// If the process is killed, the next copy of this database removes what is left.
+    /// If the process is killed, the next copy of this database to the same folder removes what is
+    /// left.
     ///
     /// - Parameters:
     ///   - source: The database. It is only read.
     ///   - path: The database's path.
+    ///   - folder: Where the copy is made; `nil` for beside the database.
     ///   - cancellation: Ends the copying from another thread.
+    ///   - progress: Receives how much is copied, in bytes, and how much there is.
     ///   - body: Uses the copy.
     /// - Throws: ``MigrationBackupError``; a `CancellationError`; what the body throws.
     package static func withTemporaryCopy<Value>(
         of source: any DatabaseReader,
         at path: String,
+        in folder: String? = nil,
         cancellation: Cancellation? = nil,
+        progress: @escaping (_ done: Int, _ total: Int) -> Void = { _, _ in },
         _ body: (DatabaseQueue) throws -> Value
     ) throws -> Value {
-        let files = NewFiles(.writing, for: path)
+        let files = temporaryCopies(of: path, in: folder)
         files.removeLeftovers()
         let (new, copy): (NewFile, DatabaseQueue)
         do {
@@ -62,13 +66,27 @@ public enum MigrationBackup {
         }
         defer { new.remove() }
         do {
-            try fill(new.path, from: source, cancellation)
+            try fill(new.path, from: source, cancellation, progress)
+            // Otherwise the first commit would have to wait for the copy.
+            try new.finish(mode: nil)
             copy = try DatabaseQueue(path: new.path, configuration: configuration(like: source))
         } catch let error as DatabaseError {
             throw MigrationBackupError.cannotCopy(path: path, resultCode: error.extendedResultCode)
+        } catch let error as NewFileError {
+            throw MigrationBackupError.cannotCreate(path: error.path, code: error.code)
         }
         defer { try? copy.close() }
         return try body(copy)
+    }
+
+    /// Removes the temporary copies of a database that killed runs have left, unless another is at
+    /// work on them.
+    package static func removeTemporaryCopies(of path: String, in folder: String? = nil) {
+        temporaryCopies(of: path, in: folder).removeLeftovers()
+    }
+
+    private static func temporaryCopies(of path: String, in folder: String?) -> NewFiles {
+        NewFiles(.writing, for: path, beside: folder.map { "\($0)/copy" })
     }
 
     /// Removes what a killed run has left beside the backup that it had made, unless another is at work.
@@ -111,7 +129,8 @@ public enum MigrationBackup {
     private static func fill(
         _ path: String,
         from source: any DatabaseReader,
-        _ cancellation: Cancellation? = nil
+        _ cancellation: Cancellation? = nil,
+        _ progress: @escaping (_ done: Int, _ total: Int) -> Void = { _, _ in }
     ) throws {
         let copy = try DatabaseQueue(path: path, configuration: configuration(like: source))
         try copy.writeWithoutTransaction { db in
@@ -125,8 +144,12 @@ public enum MigrationBackup {
             // Begins the transaction whose state is copied.
             db.clearSchemaCache()
             try db.execute(sql: "SELECT count(*) FROM sqlite_master")
+            let pageSize = try Int.fetchOne(db, sql: "PRAGMA main.page_size") ?? 0
             try copy.writeWithoutTransaction { target in
-                try db.backup(to: target, pagesPerStep: 1024) { _ in try cancellation?.check() }
+                try db.backup(to: target, pagesPerStep: 1024) {
+                    try cancellation?.check()
+                    progress($0.completedPageCount * pageSize, $0.totalPageCount * pageSize)
+                }
             }
             try db.checkPagesRead()
         }

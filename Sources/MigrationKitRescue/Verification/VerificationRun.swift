@@ -40,26 +40,36 @@ struct VerificationRun {
             if !log.ok {
                 writer.writeWithoutTransaction { $0.setCheckpointOnClose(false) }
             }
-            if report.kind == .plaintext {
-                // There are no HMACs.
-            } else if writer.configuration.readonly {
-                try checkPagesOfUnwritable()
-            } else {
-                let log = report.journal("-wal")?.log
-                try checkPages(of: writer, but: log?.committedPages ?? PageNumbers())
-            }
-            monitor.opensReader = try EncryptedDatabase.quietReaders(of: writer)
-            let runner = try verification.runner ?? GRDBMigrationRunner(steps: [])
-            try runner.runFullChecks(in: writer, verification.requiredIndexes, monitor)
-            if verification.runner != nil {
-                try runner.runLedgerCheck(in: writer, monitor)
-            } else if let note = verification.migrationsNote {
-                try monitor.skipComparisons(because: note)
-            }
+            try checkContent(of: writer, report)
         } catch let error as DatabaseError {
             throw EncryptedDatabaseError(error, path: file.path) ?? error
         }
         return monitor.checks
+    }
+
+    /// Checks only what is in the database, which is open and nobody else's.
+    func runOnContent(of writer: any DatabaseWriter) throws -> [VerificationCheck] {
+        try checkContent(of: writer, inspect(checksPages: false))
+        return monitor.checks
+    }
+
+    private func checkContent(of writer: any DatabaseWriter, _ report: FileReport) throws {
+        if report.kind == .plaintext {
+            // There are no HMACs.
+        } else if writer.configuration.readonly {
+            try checkPagesOfUnwritable()
+        } else {
+            let log = report.journal("-wal")?.log
+            try checkPages(of: writer, but: log?.committedPages ?? PageNumbers())
+        }
+        monitor.opensReader = try EncryptedDatabase.quietReaders(of: writer)
+        let runner = try verification.runner ?? GRDBMigrationRunner(steps: [])
+        try runner.runFullChecks(in: writer, verification.requiredIndexes, monitor)
+        if verification.runner != nil {
+            try runner.runLedgerCheck(in: writer, monitor)
+        } else if let note = verification.migrationsNote {
+            try monitor.skipComparisons(because: note)
+        }
     }
 
     private func inspect(checksPages: Bool) throws -> FileReport {

@@ -144,6 +144,10 @@ extension EncryptedDatabase {
         /// it then, not even in WAL mode.
         package var isForReading = false
 
+        /// Whether an interrupted rotation of the key, and the record of the item that has it, are left
+        /// as they are.
+        package var leavesKeys = false
+
         /// How the file is or will be encrypted. Ignored for a plaintext database.
         public var cipher: CipherSettings
 

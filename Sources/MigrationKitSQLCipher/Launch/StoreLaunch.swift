@@ -29,7 +29,7 @@ struct StoreLaunch {
         }
         while true {
             if let size = try file.look().recoveredSize, size > 0 {
-                if !store.options.isReadOnly { lock.removeIfAbandoned() }
+                if !store.options.isReadOnly, !store.options.leavesKeys { lock.removeIfAbandoned() }
                 return try openExisting(open)
             }
             guard !store.options.isReadOnly else {

@@ -47,7 +47,7 @@ extension DatabaseCopy {
     ) throws -> PageRewriting {
         try source.withPages(without: unused) { pages, key in
             let byteCount = pages.count * pages.pageSize
-            try checkRoom(for: byteCount, about: byteCount)
+            try DatabaseFile(path).checkRoom(for: byteCount)
             let rewriting = try PageRewriting(
                 to: path,
                 encryption(),

@@ -23,7 +23,7 @@ struct DatabaseCopy {
         let header = try source.header()
         // Written row by row, the new pages are fuller: a page that SQLite splits may be only two
         // thirds full.
-        try checkRoom(for: byteCount / 3 * 2, about: byteCount)
+        try DatabaseFile(path).checkRoom(for: byteCount / 3 * 2, about: byteCount)
         monitor.begin(.copying, total: byteCount)
         // The source's folder may be on a medium that can't be written.
         TemporaryStorage.use(beside: path)
@@ -50,27 +50,6 @@ struct DatabaseCopy {
             }
         }
         monitor.finish()
-    }
-
-    /// Throws if the file system has less room than the new file certainly needs, so that a copy
-    /// that can't be finished isn't started. Limits that a file system doesn't report, such as a
-    /// quota, show only while the file is written.
-    ///
-    /// - Parameters:
-    ///   - byteCount: The least that the file needs.
-    ///   - estimate: What it probably needs, for the message.
-    func checkRoom(for byteCount: Int, about estimate: Int) throws {
-        let folder = URL(fileURLWithPath: path).deletingLastPathComponent().path
-        var status = statvfs()
-        // A file system that reports no blocks doesn't count them.
-        guard statvfs(folder, &status) == 0, status.f_blocks > 0 else { return }
-        let blocks = geteuid() == 0 ? status.f_bfree : status.f_bavail
-        let free = Int(
-            clamping: UInt64(blocks).multipliedReportingOverflow(by: UInt64(status.f_frsize))
-                .partialValue
-        )
-        guard free < byteCount else { return }
-        throw DatabaseConversionError.notEnoughRoom(folder: folder, needed: estimate, free: free)
     }
 
     /// Runs `body`, and encrypts what it writes to the file if the file should be encrypted.

@@ -66,6 +66,31 @@ extension DatabaseFile {
         }
     }
 
+    /// Throws if the file system has less room than a new file at the path certainly needs, so that a
+    /// copy that can't be finished isn't started. Limits that a file system doesn't report, such as a
+    /// quota, show only while the file is written.
+    ///
+    /// - Parameters:
+    ///   - byteCount: The least that the file needs.
+    ///   - estimate: What it probably needs, for the message; `nil` for the same.
+    package func checkRoom(for byteCount: Int, about estimate: Int? = nil) throws {
+        let folder = URL(fileURLWithPath: absolutePath).deletingLastPathComponent().path
+        var status = statvfs()
+        // A file system that reports no blocks doesn't count them.
+        guard statvfs(folder, &status) == 0, status.f_blocks > 0 else { return }
+        let blocks = geteuid() == 0 ? status.f_bfree : status.f_bavail
+        let free = Int(
+            clamping: UInt64(blocks).multipliedReportingOverflow(by: UInt64(status.f_frsize))
+                .partialValue
+        )
+        guard free < byteCount else { return }
+        throw DatabaseConversionError.notEnoughRoom(
+            folder: folder,
+            needed: estimate ?? byteCount,
+            free: free
+        )
+    }
+
     /// Throws if a file name is too long for the file system. The longest name is that of the new
     /// file's journal while the file is written.
     func checkNameLength() throws {

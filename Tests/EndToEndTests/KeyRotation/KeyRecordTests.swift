@@ -19,6 +19,8 @@ import Testing
         let database = try RotatedDatabase()
         // A look without an opening leaves nothing.
         #expect(try database.run("key", "check").status == 0)
+        let migrations = ["--migrations", database.tool.migrations, "--ignore-table", "note"]
+        #expect(try database.run("rehearse", more: migrations).status == 0)
         #expect(try record(database) == nil)
         #expect(try database.launch().status == 0)
         let record = try #require(try record(database))

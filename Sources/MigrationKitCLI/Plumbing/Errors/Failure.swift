@@ -111,6 +111,8 @@ struct Failure {
         let isRequirement = cause.code == "requirementFailed"
         let kept =
             switch (failure.transaction, failure.ledger, failure.committed) {
+            case _ where failure.isRehearsal:
+                "It failed on the copy, which is removed. The database itself is unchanged."
             case (_, .unchanged, 0) where isRequirement:
                 "Nothing has changed."
             case (_, .unchanged, let count) where isRequirement:

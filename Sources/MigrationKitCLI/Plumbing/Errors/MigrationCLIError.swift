@@ -213,6 +213,9 @@ public struct MigrationStepFailure: Error {
     /// What violated foreign keys before the step, if it failed for a violation; `nil` if nothing did.
     public let violationsBefore: String?
 
+    /// Whether it ran on a copy that is removed.
+    public internal(set) var isRehearsal = false
+
     /// What went wrong.
     public let underlying: any Error
 }

@@ -40,7 +40,7 @@ struct VerificationProgress: OperationProgress {
 
 extension VerificationCheck {
     /// The outcome of the check in one line, followed by its findings.
-    fileprivate func text(hasTime: Bool) -> String {
+    func text(hasTime: Bool) -> String {
         let time = hasTime ? "  \(duration(seconds))" : ""
         var lines = ["\(ok ? "ok    " : "FAILED")  \(name)\(time)"]
         if let detail { lines.append("        \(detail)") }
