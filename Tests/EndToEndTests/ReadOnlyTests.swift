@@ -206,6 +206,14 @@ import Testing
                 )
             )
             #expect(result.stderr.contains("'plan' only shows them."))
+            let rehearse = ["rehearse", "--migrations", tool.migrations, "--in", tool.folder.path]
+            let rehearsed = try run(rehearse + opening, obstacle)
+            #expect(rehearsed.status == 77, "\(rehearsed)")
+            #expect(
+                rehearsed.stderr.hasPrefix(
+                    "error: \(store) can't be written, so 'migrate' would refuse it\n"
+                )
+            )
             let plan = try run(["plan", "--migrations", tool.migrations] + opening, obstacle)
             #expect(plan.status == 0, "\(plan)")
             #expect(plan.stdout.contains("0003_tags"))

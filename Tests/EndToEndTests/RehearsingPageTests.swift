@@ -114,7 +114,7 @@ import Testing
             - Of the database, nothing changes: neither its file, its log and its locks, nor an interrupted
               rotation of its key.
             - Nothing is copied if nothing is pending, or if `migrate` would refuse the database before its
-              first migration.
+              first migration, such as one that can't be written.
 
             ## What is run
 

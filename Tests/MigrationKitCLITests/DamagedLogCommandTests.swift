@@ -41,7 +41,7 @@ import Testing
     @Test(
         arguments: [
             ["migrate"], ["migrate", "--all-or-nothing"], ["migrate", "--dry-run"],
-            ["migrate", "--backup", "backup.db"], ["rollback"], ["redo"],
+            ["migrate", "--backup", "backup.db"], ["rehearse"], ["rollback"], ["redo"],
             ["repair", "0001_items"], ["baseline", "0001_items"],
         ],
         // Of the log's header the magic, the salt and the sum; of the first frame the page's number,
@@ -136,12 +136,15 @@ import Testing
     }
 
     @Test(arguments: [
-        ["status"], ["history"], ["plan"], ["tables"], ["query", "SELECT * FROM t"], ["verify"],
+        ["status"], ["history"], ["plan"], ["rehearse", "--ignore-table", "t"], ["tables"],
+        ["query", "SELECT * FROM t"], ["verify"],
         ["verify", "--full"], ["schema-dump"], ["inspect", "--tables"],
     ])
     func aSoundLogStaysWhereACommandOnlyReads(_ command: [String]) throws {
         let before = try files()
-        let usesMigrations = ["status", "history", "plan", "verify"].contains(command[0])
+        let usesMigrations = ["status", "history", "plan", "rehearse", "verify"].contains(
+            command[0]
+        )
         let result = try tool.run(
             [command[0]] + tool.opening + command.dropFirst()
                 + (usesMigrations ? ["--migrations", tool.migrations] : [])

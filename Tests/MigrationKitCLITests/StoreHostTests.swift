@@ -90,7 +90,7 @@ import Testing
             ["status"], ["status", "--show-settings"], ["history"], ["plan"], ["verify"],
             ["verify", "--full"], ["inspect", "--tables"], ["key", "check"], ["key", "list"],
             ["key", "show"], ["schema-dump"], ["schema-dump", "--format", "json"], ["lint"],
-            ["rollback"], ["redo"], ["migrate"],
+            ["rollback"], ["rehearse"], ["redo"], ["migrate"],
             ["schema-diff", "--to", store.path],
             ["backup", "--output", folder.path("backup.db")],
             ["inspect", folder.path("backup.db")],

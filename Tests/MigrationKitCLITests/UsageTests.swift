@@ -224,7 +224,8 @@ import Testing
     // MARK: - The Database as an Argument
 
     static let databaseCommands = [
-        ["migrate"], ["plan"], ["status"], ["history"], ["rollback"], ["redo"], ["verify"],
+        ["migrate"], ["plan"], ["rehearse"], ["status"], ["history"], ["rollback"], ["redo"],
+        ["verify"],
         ["inspect"], ["encrypt"], ["decrypt"], ["rekey"], ["upgrade"],
         ["backup", "--output", "COPY"], ["salvage", "--output", "COPY"], ["key", "check"],
         ["key", "rotate"],

@@ -86,6 +86,9 @@ struct RehearseCommand: StoreCommand, DatabaseCommand {
             lockTimeout: migration.lockTimeout,
             in: context
         )
+        if store.writer.configuration.readonly, let path = store.path {
+            throw CommandError.unwritable(path)
+        }
         let adoption = try adopting.adopt.flatMap {
             try store.adoption(from: $0, table: adopting.adoptTable)
         }
@@ -147,6 +150,15 @@ struct RehearseCommand: StoreCommand, DatabaseCommand {
 }
 
 extension CommandError {
+    /// 'migrate' would refuse the database, since it can't be written.
+    fileprivate static func unwritable(_ path: String) -> CommandError {
+        CommandError(
+            ErrorCode("readOnly", .noPermission),
+            "\(path) can't be written, so 'migrate' would refuse it",
+            "Copy it with '\(Program.name) backup', and rehearse on that copy."
+        )
+    }
+
     /// The verification of the copy failed.
     ///
     /// - Parameter failed: The names of the failed checks.

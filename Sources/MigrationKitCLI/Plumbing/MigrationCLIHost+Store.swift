@@ -92,7 +92,7 @@ extension EncryptedStore {
         opening.busyTimeout = options.busyTimeout
         opening.isForReading = options.opensForReading
         opening.isReadOnly = options.isReadOnly || opening.isReadOnly
-        opening.leavesKeys = options.leavesKeys
+        opening.isForCopying = options.isForCopying
         if !options.isPlaintext {
             try EncryptedDatabase.check(
                 path,

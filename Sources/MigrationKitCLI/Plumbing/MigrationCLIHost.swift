@@ -132,6 +132,7 @@ public struct MigrationCLIHost: Sendable {
         )
         opening.isForReading = options.opensForReading
         opening.isReadOnly = options.isReadOnly
+        opening.isForCopying = options.isForCopying
         opening.acceptsDoubleQuotedStringLiterals = options.acceptsDoubleQuotedStrings
         return try options.open(path, opening)
     }

@@ -63,8 +63,8 @@ public struct MigrationDatabaseOpenOptions: Equatable, Sendable {
     /// Whether the connection must not be able to write.
     var isReadOnly = false
 
-    /// Whether an interrupted rotation of the key, and the record of its item, are left as they are.
-    var leavesKeys = false
+    /// Whether it is opened only to be copied, and the key's item and record are left as they are.
+    var isForCopying = false
 
     /// Whether a name in double quotes that names nothing is a string, as in SQLite's own shell.
     var acceptsDoubleQuotedStrings = false
@@ -169,7 +169,7 @@ public struct MigrationDatabaseOpenOptions: Equatable, Sendable {
 
     /// Opens the database with its key, or without one.
     func open(_ path: String, _ opening: EncryptedDatabase.Options) throws -> any DatabaseWriter {
-        try open(isReadOnly: leavesKeys) { key in
+        try open(isReadOnly: opening.isForCopying) { key in
             guard let key else {
                 return try EncryptedDatabase.openPlaintext(path, options: opening)
             }

@@ -65,7 +65,7 @@ extension MigrationDatabaseOpenOptions {
         var options = self
         options.opensForReading = purpose.onlyReads
         options.isReadOnly = purpose.forbidsWriting
-        options.leavesKeys = purpose == .rehearse
+        options.isForCopying = purpose == .rehearse
         return options
     }
 }

@@ -95,7 +95,9 @@ package final class ConnectionSetup: Sendable {
         }
         // `sqlite3_key` accepts any key. Only reading a page proves it.
         // <https://www.zetetic.net/sqlcipher/sqlcipher-api/#testing-the-key>
-        try db.readSchemaGuarded(onlyReads: options.isForReading || options.isReadOnly)
+        let onlyReads = options.isForReading || options.isReadOnly
+        // What is prepared for the database is prepared for its copy, which is migrated.
+        try db.readSchemaGuarded(onlyReads: onlyReads && !options.isForCopying)
         db.setCheckpointOnClose(!keepsLog)
 
         db.add(function: .uuid)

@@ -144,9 +144,9 @@ extension EncryptedDatabase {
         /// it then, not even in WAL mode.
         package var isForReading = false
 
-        /// Whether an interrupted rotation of the key, and the record of the item that has it, are left
-        /// as they are.
-        package var leavesKeys = false
+        /// Whether it is opened only to be copied by SQLite's backup interface. Then an interrupted
+        /// rotation of the key, and the record of the item that has it, are left as they are.
+        package var isForCopying = false
 
         /// How the file is or will be encrypted. Ignored for a plaintext database.
         public var cipher: CipherSettings

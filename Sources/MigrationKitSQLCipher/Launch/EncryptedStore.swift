@@ -271,7 +271,7 @@ extension EncryptedStore {
             service: service,
             account: account,
             cipher: options.cipher,
-            isReadOnly: options.isReadOnly || options.leavesKeys,
+            isReadOnly: options.isReadOnly || options.isForCopying,
             timeout: options.busyTimeout,
             read: { try $0.key(assuming: keyForm) }
         )

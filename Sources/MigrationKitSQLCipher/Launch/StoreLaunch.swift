@@ -29,7 +29,8 @@ struct StoreLaunch {
         }
         while true {
             if let size = try file.look().recoveredSize, size > 0 {
-                if !store.options.isReadOnly, !store.options.leavesKeys { lock.removeIfAbandoned() }
+                let leavesLock = store.options.isReadOnly || store.options.isForCopying
+                if !leavesLock { lock.removeIfAbandoned() }
                 return try openExisting(open)
             }
             guard !store.options.isReadOnly else {
