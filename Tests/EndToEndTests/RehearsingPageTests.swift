@@ -109,8 +109,8 @@ import Testing
             - Before anything is copied, the folder must have room for it. Room for what the migrations need
               beyond that is found out by the rehearsal.
             - Afterwards the copy is removed, with its journals, also after an error, Ctrl-C or SIGTERM. What a
-              `kill -9` or a power cut leaves is encrypted, and the next rehearsal with the same folder
-              removes it: a hidden file such as `.notes.db-writing-1c0ffee` beside the database.
+              second Ctrl-C, a `kill -9` or a power cut leaves is as encrypted as the database, and the next
+              rehearsal with the same folder removes it: hidden files such as `.notes.db-writing-1c0ffee`.
             - Of the database, nothing changes: neither its file, its log and its locks, nor an interrupted
               rotation of its key.
             - Nothing is copied if nothing is pending, or if `migrate` would refuse the database before its

@@ -56,7 +56,7 @@ import Testing
 
     @Test(arguments: [
         ("Correcting", 4), ("FirstLaunch", 2), ("Flatpak", 2), ("FromGRDB", 2), ("Rebuilding", 3),
-        ("SchemaDifference", 1), ("Services", 4), ("Testing", 2),
+        ("Rehearsing", 1), ("SchemaDifference", 1), ("Services", 4), ("Testing", 2),
     ])
     func examplesOfAPageAreCompiled(_ page: String, _ count: Int) throws {
         let blocks = try blocks(of: "Documentation/\(page).md")

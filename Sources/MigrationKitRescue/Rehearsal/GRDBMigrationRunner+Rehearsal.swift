@@ -27,9 +27,8 @@ extension GRDBMigrationRunner {
     /// - Returns: How the steps did.
     /// - Throws: What a run throws before its first step; ``RehearsalError``;
     ///   `DatabaseConversionError.notEnoughRoom(folder:needed:free:)`, before anything is copied;
-    ///   `MigrationBackupError` if the copy can't be made; a `DatabaseError` or an
-    ///   `EncryptedDatabaseError` if it can't be read for the verification; a `CancellationError`. The
-    ///   copy is removed then.
+    ///   a `DatabaseError` or an `EncryptedDatabaseError` if the copy can't be read for the
+    ///   verification; a `CancellationError`. The copy is removed then.
     public func rehearse(
         in writer: any DatabaseWriter,
         upTo targetIdentifier: String? = nil,
@@ -66,6 +65,8 @@ private struct Rehearsal {
         let byteCount: Int
         let pageSize: Int
         let journalMode: String
+        /// What is pending in it.
+        var pending: [String] = []
 
         init(_ db: Database) throws {
             guard let path = db.filePath else { throw RehearsalError.inMemory }
@@ -79,38 +80,53 @@ private struct Rehearsal {
     /// What the run on the copy has done.
     private struct Progress {
         var steps: [RehearsalReport.Step] = []
-        var running: String?
         var failed: String?
     }
 
     func run() throws -> RehearsalReport {
-        let original = try writer.read(Original.init)
+        var original = try writer.read(Original.init)
         try checkFolder()
         MigrationBackup.removeTemporaryCopies(of: original.path, in: folder)
         // Throws what the copy isn't worth making for.
-        if recorded.isEmpty {
-            let steps = try runner.plannedSteps(
+        let isIdle = try recorded.isEmpty && plannedSteps.isEmpty
+        original.pending = try runner.pendingMigrationIdentifiers(in: writer)
+        if isIdle { return report(original) }
+        try DatabaseFile(folder.map { "\($0)/copy" } ?? original.path)
+            .checkRoom(for: original.byteCount)
+        return try rehearse(on: original)
+    }
+
+    private var plannedSteps: [GRDBMigrationRunner.Step] {
+        get throws {
+            try runner.plannedSteps(
                 in: writer,
                 upTo: target,
                 steps: count,
                 transaction: options.migration.transaction
             )
-            if steps.isEmpty { return try report(original) }
         }
-        try DatabaseFile(folder.map { "\($0)/copy" } ?? original.path)
-            .checkRoom(for: original.byteCount)
+    }
+
+    private func rehearse(on original: Original) throws -> RehearsalReport {
         let operation = options.operation
         let start = ContinuousClock.now
-        return try MigrationBackup.withTemporaryCopy(
-            of: writer,
-            at: original.path,
-            in: folder,
-            cancellation: operation.cancellation,
-            progress: {
-                operation.report(.copying(bytesDone: $0, bytesTotal: $1))
+        do {
+            return try MigrationBackup.withTemporaryCopy(
+                of: writer,
+                at: original.path,
+                in: folder,
+                cancellation: operation.cancellation,
+                progress: { operation.report(.copying(bytesDone: $0, bytesTotal: $1)) }
+            ) { copy in
+                let seconds = (.now - start) / .seconds(1)
+                return try rehearse(on: copy, original, copySeconds: seconds, operation)
             }
-        ) { copy in
-            try rehearse(on: copy, original, copySeconds: (.now - start) / .seconds(1), operation)
+        } catch let error as MigrationBackupError {
+            let path = original.path as NSString
+            throw RehearsalError.cannotCopy(
+                folder: folder ?? path.deletingLastPathComponent,
+                cause: error
+            )
         }
     }
 
@@ -141,8 +157,8 @@ private struct Rehearsal {
             checks: [VerificationCheck] = [],
             verificationSeconds: Double = 0,
             byteCountAfter: Int? = nil
-        ) throws -> RehearsalReport {
-            try self.report(
+        ) -> RehearsalReport {
+            self.report(
                 original,
                 steps: done.steps,
                 failure: failure,
@@ -157,7 +173,7 @@ private struct Rehearsal {
         case .failure(let error as CancellationError):
             throw error
         case .failure(let error):
-            return try report(failure: error)
+            return report(failure: error)
         case .success:
             // The verification reads the file without the log.
             try copy.writeWithoutTransaction { db in
@@ -166,7 +182,7 @@ private struct Rehearsal {
             let size = FileManager.default.size(of: copy.path)
             let start = ContinuousClock.now
             let checks = try verify(copy, operation)
-            return try report(
+            return report(
                 checks: checks,
                 verificationSeconds: (.now - start) / .seconds(1),
                 byteCountAfter: size
@@ -184,9 +200,8 @@ private struct Rehearsal {
         options.cancellation = operation.cancellation
         options.observer = { event in
             switch event {
-            case .stepStarted(let identifier, _, _, _):
+            case .stepStarted:
                 gauge.beginStep()
-                progress.withLock { $0.running = identifier }
             case .stepFinished(let step, _):
                 gauge.measure()
                 let room = gauge.roomOfStep
@@ -241,13 +256,12 @@ private struct Rehearsal {
         seconds: (copying: Double, migrating: Double, verifying: Double) = (0, 0, 0),
         byteCountAfter: Int? = nil,
         room: RehearsalReport.Room = .init()
-    ) throws -> RehearsalReport {
+    ) -> RehearsalReport {
         let isUndone = failure != nil && options.migration.transaction == .allOrNothing
         let done = Set((isUndone ? [] : steps.map(\.step.identifier)) + recorded)
-        let pending = try runner.pendingMigrationIdentifiers(in: writer)
         return RehearsalReport(
             steps: steps,
-            pending: pending.filter { !done.contains($0) },
+            pending: original.pending.filter { !done.contains($0) },
             failure: failure,
             failedStep: failedStep,
             checks: checks,

@@ -239,6 +239,14 @@ import Testing
         #expect(throws: RehearsalError.noSuchFolder(path: path)) {
             try runner.rehearse(in: store, copyInto: path)
         }
+        // Not even root can make a file there.
+        let error = #expect(throws: RehearsalError.self) {
+            try runner.rehearse(in: store, copyInto: "/proc")
+        }
+        guard case .cannotCopy("/proc", .cannotCreate)? = error else {
+            Issue.record("\(String(describing: error))")
+            return
+        }
         #expect(throws: RehearsalError.inMemory) {
             try runner.rehearse(in: DatabaseQueue())
         }
