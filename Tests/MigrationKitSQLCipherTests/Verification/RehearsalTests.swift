@@ -104,7 +104,15 @@ import Testing
         #expect(try hidden() == [])
     }
 
+    /// The databases of a process share the place of their temporary files, and the memory for them.
     @Test func temporaryFilesAreMeasured() throws {
+        let name = "childSortsMoreThanMemoryTakes"
+        let result = try TestInOwnProcess.run(name, arguments: ["sort"])
+        #expect(result.hasPassed(name), "\(result)")
+    }
+
+    @Test(.enabled(if: TestInOwnProcess.arguments != nil))
+    func childSortsMoreThanMemoryTakes() throws {
         let report = try runner(
             step(
                 "0002",
@@ -118,6 +126,18 @@ import Testing
         #expect(report.room.temporaryByteCount > 1_000_000)
         #expect(report.steps.first?.room.temporaryByteCount == report.room.temporaryByteCount)
         #expect(report.room.byteCount >= report.room.temporaryByteCount)
+    }
+
+    /// SQLite removes it only when the pages are in the file.
+    @Test(arguments: [MigrationTransaction.perStep, .allOrNothing])
+    func theJournalIsThereAsLongAsTheFileGrows(_ transaction: MigrationTransaction) throws {
+        let options = RehearsalOptions(migration: MigrationOptions(transaction: transaction))
+        let report = try runner(step("0002", "UPDATE t SET text = text || hex(zeroblob(50))"))
+            .rehearse(in: store(), options: options)
+        let growth = try #require(report.byteCountAfter) - report.byteCountBefore
+        #expect(growth > 200_000)
+        #expect(report.room.journalByteCount > 200_000)
+        #expect(report.room.byteCount >= report.room.journalByteCount + growth)
     }
 
     @Test(arguments: ["delete", "wal"])
