@@ -80,12 +80,15 @@ let package = Package(
             resources: [.embedInCode("Pages")]
         ),
         // For the tests of those who embed the runner; works with Swift Testing and XCTest alike.
+        // And the tests of a folder of SQL files.
         .target(
             name: "MigrationKitTestSupport",
             dependencies: [
                 "MigrationKitCommon",
                 "MigrationKit",
                 "MigrationKitGRDB",
+                "MigrationKitSQL",
+                "MigrationKitLint",
                 .product(name: "GRDB", package: "GRDB.swift"),
             ]
         ),
@@ -184,6 +187,7 @@ let package = Package(
                 "MigrationKitRescue",
                 "MigrationKitSQL",
                 "MigrationKitSQLCipher",
+                "MigrationKitTestSupport",
                 "CKeyStore",
                 "CLibCrypto",
                 "CSQLCipher",

@@ -157,7 +157,7 @@ public enum MigrationCLI {
     /// file's content, whatever its format.
     static func asksForJSON(_ arguments: [String]) -> Bool {
         arguments.contains("--json")
-            || ["lint", "query", "schema-diff"].contains(arguments.first)
+            || ["lint", "test", "query", "schema-diff"].contains(arguments.first)
                 && arguments.joined(separator: "=").contains("--format=json")
     }
 
@@ -337,38 +337,36 @@ struct RootCommand: ParsableCommand {
                 \(ErrorCode.ExitStatus.summary)
                 """,
             version: MigrationCLI.version,
-            subcommands: (Program.hasFolder ? [InitCommand.self, CreateCommand.self] : []) + [
-                MigrateCommand.self,
-                PlanCommand.self,
-                RehearseCommand.self,
-                LintCommand.self,
-                StatusCommand.self,
-                HistoryCommand.self,
-                RollbackCommand.self,
-                DowngradeCommand.self,
-                RedoCommand.self,
-                VerifyCommand.self,
-                InspectCommand.self,
-                TablesCommand.self,
-                QueryCommand.self,
-                ShellCommand.self,
-                BaselineCommand.self,
-                RepairCommand.self,
-                SchemaDumpCommand.self,
-                SchemaLoadCommand.self,
-                SchemaDiffCommand.self,
-                EncryptCommand.self,
-                DecryptCommand.self,
-                RekeyCommand.self,
-                UpgradeCommand.self,
-                BackupCommand.self,
-                RestoreCommand.self,
-                SalvageCommand.self,
-                KeyCommand.self,
-                FleetCommand.self,
-                CompletionsCommand.self,
-                ManualCommand.self,
-            ]
+            subcommands: (Program.hasFolder ? [InitCommand.self, CreateCommand.self] : [])
+                + [MigrateCommand.self, PlanCommand.self, RehearseCommand.self, LintCommand.self]
+                + (Program.hasFolder ? [TestCommand.self] : []) + [
+                    StatusCommand.self,
+                    HistoryCommand.self,
+                    RollbackCommand.self,
+                    DowngradeCommand.self,
+                    RedoCommand.self,
+                    VerifyCommand.self,
+                    InspectCommand.self,
+                    TablesCommand.self,
+                    QueryCommand.self,
+                    ShellCommand.self,
+                    BaselineCommand.self,
+                    RepairCommand.self,
+                    SchemaDumpCommand.self,
+                    SchemaLoadCommand.self,
+                    SchemaDiffCommand.self,
+                    EncryptCommand.self,
+                    DecryptCommand.self,
+                    RekeyCommand.self,
+                    UpgradeCommand.self,
+                    BackupCommand.self,
+                    RestoreCommand.self,
+                    SalvageCommand.self,
+                    KeyCommand.self,
+                    FleetCommand.self,
+                    CompletionsCommand.self,
+                    ManualCommand.self,
+                ]
         )
     }
 }

@@ -5,11 +5,17 @@ import MigrationKitCommon
 import MigrationKitGRDB
 
 /// Databases in memory, one for each version of a runner, each with its own connection.
-struct CheckedVersions {
+///
+/// What is wrong with one is thrown as a ``CheckFailure``.
+struct CheckedVersions: Sendable {
     let runner: GRDBMigrationRunner
     let configuration: Configuration
+    let identifiers: [String]
 
-    var identifiers: [String] { runner.migrationIdentifiers }
+    init(runner: GRDBMigrationRunner, configuration: Configuration) {
+        (self.runner, self.configuration) = (runner, configuration)
+        identifiers = runner.migrationIdentifiers
+    }
 
     func empty() throws -> DatabaseQueue {
         try DatabaseQueue(configuration: configuration)
@@ -25,10 +31,15 @@ struct CheckedVersions {
     /// A fresh install.
     func installed() throws -> DatabaseQueue {
         let database = try empty()
-        try run(failure: MigrationCheckError.freshInstallFailed(step:reason:)) {
-            try runner.migrate(in: database, options: $0)
-        }
+        try install(in: database)
         return database
+    }
+
+    /// Migrates a new database to a version, or to the end.
+    func install(in database: DatabaseQueue, upTo target: String? = nil) throws {
+        try run(failure: MigrationCheckError.freshInstallFailed(step:reason:)) { options in
+            try migrate(database, upTo: target, options)
+        }
     }
 
     /// Migrates a database of one version to a later one, or to the end.
@@ -39,14 +50,20 @@ struct CheckedVersions {
     ) throws {
         try run(
             failure: { .upgradeFailed(from: version, step: $0, reason: $1) },
-            { options in
-                if let target {
-                    try runner.migrate(in: database, upTo: target, options: options)
-                } else {
-                    try runner.migrate(in: database, options: options)
-                }
-            }
+            { options in try migrate(database, upTo: target, options) }
         )
+    }
+
+    private func migrate(
+        _ database: DatabaseQueue,
+        upTo target: String?,
+        _ options: MigrationOptions
+    ) throws {
+        if let target {
+            try runner.migrate(in: database, upTo: target, options: options)
+        } else {
+            try runner.migrate(in: database, options: options)
+        }
     }
 
     /// Rolls back the latest step, and checks that this produces a schema.
@@ -60,9 +77,8 @@ struct CheckedVersions {
         }
         let difference = try SchemaSnapshot(of: database).difference(from: schema)
         guard difference.isEmpty else {
-            throw MigrationCheckError.rollbackLeavesOtherSchema(
-                step: identifier,
-                difference: difference
+            throw CheckFailure(
+                .rollbackLeavesOtherSchema(step: identifier, difference: difference)
             )
         }
     }
@@ -78,10 +94,21 @@ struct CheckedVersions {
         }
         let difference = try SchemaSnapshot(of: database).difference(from: schema)
         guard difference.isEmpty else {
-            throw MigrationCheckError.reapplicationLeadsElsewhere(
-                step: identifier,
-                difference: difference
+            throw CheckFailure(
+                .reapplicationLeadsElsewhere(step: identifier, difference: difference)
             )
+        }
+    }
+
+    /// Runs again on a database of some version, which must change nothing.
+    func runAgain(on database: DatabaseQueue, upTo target: String? = nil) throws {
+        let before = try DatabaseContents(of: database)
+        try run(failure: MigrationCheckError.secondRunFailed(step:reason:)) { options in
+            try migrate(database, upTo: target, options)
+        }
+        let difference = try DatabaseContents(of: database).difference(from: before)
+        guard difference.isEmpty else {
+            throw CheckFailure(.secondRunChanges(difference: difference))
         }
     }
 
@@ -103,7 +130,20 @@ struct CheckedVersions {
             _ = try work(options)
         } catch {
             let reason = (error as? any LocalizedError)?.errorDescription ?? "\(error)"
-            throw failure(failed.withLock { $0 }, reason)
+            let step = failed.withLock { $0 }
+            throw CheckFailure(failure(step, reason), in: step, cause: error)
         }
+    }
+}
+
+/// A finding, with the error that led to it.
+struct CheckFailure: Error {
+    let finding: MigrationCheckError
+    /// The step that failed, if one did.
+    let step: String?
+    let cause: (any Error)?
+
+    init(_ finding: MigrationCheckError, in step: String? = nil, cause: (any Error)? = nil) {
+        (self.finding, self.step, self.cause) = (finding, step, cause)
     }
 }

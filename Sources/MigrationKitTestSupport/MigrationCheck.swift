@@ -85,7 +85,7 @@ public struct MigrationCheck: Sendable {
     /// - Throws: ``MigrationCheckError/freshInstallFailed(step:reason:)``; a `MigrationKitError` if
     ///   the list can't be registered.
     public func freshInstall() throws {
-        _ = try versions().installed()
+        try checking { _ = try $0.installed() }
     }
 
     /// Checks that a database of every version, including an empty one, can be migrated to the end,
@@ -95,23 +95,24 @@ public struct MigrationCheck: Sendable {
     ///   ``MigrationCheckError/upgradeLeadsElsewhere(from:difference:)``; and what
     ///   ``freshInstall()`` throws.
     public func everyUpgrade() throws {
-        let versions = try versions()
-        let final = try SchemaSnapshot(of: versions.installed())
-        var database = try versions.empty()
-        var version: String?
-        for identifier in versions.identifiers {
-            let upgraded = try versions.copy(of: database)
-            try versions.migrate(upgraded, from: version)
-            let difference = try SchemaSnapshot(of: upgraded).difference(from: final)
-            guard difference.isEmpty else {
-                throw MigrationCheckError.upgradeLeadsElsewhere(
-                    from: version,
-                    difference: difference
-                )
+        try checking { versions in
+            let final = try SchemaSnapshot(of: versions.installed())
+            var database = try versions.empty()
+            var version: String?
+            for identifier in versions.identifiers {
+                let upgraded = try versions.copy(of: database)
+                try versions.migrate(upgraded, from: version)
+                let difference = try SchemaSnapshot(of: upgraded).difference(from: final)
+                guard difference.isEmpty else {
+                    throw MigrationCheckError.upgradeLeadsElsewhere(
+                        from: version,
+                        difference: difference
+                    )
+                }
+                database = try versions.copy(of: database)
+                try versions.migrate(database, from: version, upTo: identifier)
+                version = identifier
             }
-            database = try versions.copy(of: database)
-            try versions.migrate(database, from: version, upTo: identifier)
-            version = identifier
         }
     }
 
@@ -120,15 +121,8 @@ public struct MigrationCheck: Sendable {
     /// - Throws: ``MigrationCheckError/secondRunFailed(step:reason:)`` or
     ///   ``MigrationCheckError/secondRunChanges(difference:)``; and what ``freshInstall()`` throws.
     public func secondRun() throws {
-        let versions = try versions()
-        let database = try versions.copy(of: versions.installed())
-        let before = try DatabaseContents(of: database)
-        try versions.run(failure: MigrationCheckError.secondRunFailed(step:reason:)) {
-            try versions.runner.migrate(in: database, options: $0)
-        }
-        let difference = try DatabaseContents(of: database).difference(from: before)
-        guard difference.isEmpty else {
-            throw MigrationCheckError.secondRunChanges(difference: difference)
+        try checking { versions in
+            try versions.runAgain(on: versions.copy(of: versions.installed()))
         }
     }
 
@@ -141,18 +135,19 @@ public struct MigrationCheck: Sendable {
     /// - Throws: ``MigrationCheckError/olderVersionFails(step:statement:reason:)``; and what
     ///   ``freshInstall()`` throws.
     public func everyOlderVersion() throws {
-        let versions = try versions()
-        var database = try versions.empty()
-        var version: String?
-        for identifier in versions.identifiers {
-            let statements = try database.read(OlderStatements.init)
-            database = try versions.copy(of: database)
-            try versions.migrate(database, from: version, upTo: identifier)
-            let records = try versions.runner.migrationRecords(in: database)
-            if records[identifier]?.older == .work {
-                try statements.run(on: versions.copy(of: database), after: identifier)
+        try checking { versions in
+            var database = try versions.empty()
+            var version: String?
+            for identifier in versions.identifiers {
+                let statements = try database.read { try OlderStatements(of: $0) }
+                database = try versions.copy(of: database)
+                try versions.migrate(database, from: version, upTo: identifier)
+                let records = try versions.runner.migrationRecords(in: database)
+                if records[identifier]?.older == .work {
+                    try statements.run(on: versions.copy(of: database), after: identifier)
+                }
+                version = identifier
             }
-            version = identifier
         }
     }
 
@@ -168,30 +163,33 @@ public struct MigrationCheck: Sendable {
         _ identifier: String,
         works run: (Database) throws -> Void
     ) throws {
-        let versions = try versions()
-        guard let place = versions.identifiers.firstIndex(of: identifier) else {
-            throw MigrationKitError.unknownMigrationTarget(identifier)
-        }
-        var database = try versions.empty()
-        try versions.migrate(database, from: nil, upTo: identifier)
-        try database.undoing(run)
-        var version = identifier
-        for next in versions.identifiers[(place + 1)...] {
-            database = try versions.copy(of: database)
-            try versions.migrate(database, from: version, upTo: next)
-            guard try versions.runner.migrationRecords(in: database)[next]?.older == .work else {
-                return
+        try checking { versions in
+            guard let place = versions.identifiers.firstIndex(of: identifier) else {
+                throw MigrationKitError.unknownMigrationTarget(identifier)
             }
-            do {
-                try database.undoing(run)
-            } catch {
-                throw MigrationCheckError.olderVersionFails(
-                    step: next,
-                    statement: (error as? DatabaseError)?.sql ?? "a statement of '\(identifier)'",
-                    reason: (error as? DatabaseError)?.message ?? "\(error)"
-                )
+            var database = try versions.empty()
+            try versions.migrate(database, from: nil, upTo: identifier)
+            try database.undoing(run)
+            var version = identifier
+            for next in versions.identifiers[(place + 1)...] {
+                database = try versions.copy(of: database)
+                try versions.migrate(database, from: version, upTo: next)
+                guard try versions.runner.migrationRecords(in: database)[next]?.older == .work
+                else {
+                    return
+                }
+                do {
+                    try database.undoing(run)
+                } catch {
+                    throw MigrationCheckError.olderVersionFails(
+                        step: next,
+                        statement: (error as? DatabaseError)?.sql
+                            ?? "a statement of '\(identifier)'",
+                        reason: (error as? DatabaseError)?.message ?? "\(error)"
+                    )
+                }
+                version = next
             }
-            version = next
         }
     }
 
@@ -209,34 +207,37 @@ public struct MigrationCheck: Sendable {
     ///   ``everyUpgrade()`` throws.
     @discardableResult
     public func everyRollback() throws -> MigrationCheckReport {
-        let versions = try versions()
-        let reversible = Set(versions.runner.rollbackCapableMigrationIdentifiers)
-        var database = try versions.empty()
-        var schema = try SchemaSnapshot(of: database)
-        var schemas: [String: SchemaSnapshot] = [:]
-        var version: String?
-        for identifier in versions.identifiers {
-            schemas[identifier] = schema
-            database = try versions.copy(of: database)
-            try versions.migrate(database, from: version, upTo: identifier)
-            let after = try SchemaSnapshot(of: database)
-            if reversible.contains(identifier) {
-                let undone = try versions.copy(of: database)
-                try versions.rollBack(identifier, in: undone, to: schema)
-                try versions.reapply(identifier, in: undone, to: after)
+        try checking { versions in
+            let reversible = Set(versions.runner.rollbackCapableMigrationIdentifiers)
+            var database = try versions.empty()
+            var schema = try SchemaSnapshot(of: database)
+            var schemas: [String: SchemaSnapshot] = [:]
+            var version: String?
+            for identifier in versions.identifiers {
+                schemas[identifier] = schema
+                database = try versions.copy(of: database)
+                try versions.migrate(database, from: version, upTo: identifier)
+                let after = try SchemaSnapshot(of: database)
+                if reversible.contains(identifier) {
+                    let undone = try versions.copy(of: database)
+                    try versions.rollBack(identifier, in: undone, to: schema)
+                    try versions.reapply(identifier, in: undone, to: after)
+                }
+                schema = after
+                version = identifier
             }
-            schema = after
-            version = identifier
+            for identifier in versions.identifiers.reversed() {
+                guard reversible.contains(identifier), let before = schemas[identifier] else {
+                    break
+                }
+                database = try versions.copy(of: database)
+                try versions.rollBack(identifier, in: database, to: before)
+            }
+            return MigrationCheckReport(
+                steps: versions.identifiers,
+                withoutRollback: versions.identifiers.filter { !reversible.contains($0) }
+            )
         }
-        for identifier in versions.identifiers.reversed() {
-            guard reversible.contains(identifier), let before = schemas[identifier] else { break }
-            database = try versions.copy(of: database)
-            try versions.rollBack(identifier, in: database, to: before)
-        }
-        return MigrationCheckReport(
-            steps: versions.identifiers,
-            withoutRollback: versions.identifiers.filter { !reversible.contains($0) }
-        )
     }
 
     /// Checks that rows of an earlier version survive to the end.
@@ -255,20 +256,27 @@ public struct MigrationCheck: Sendable {
         plant: (Database) throws -> Void,
         survive: (Database) throws -> Void
     ) throws {
-        let versions = try versions()
-        guard versions.identifiers.contains(identifier) else {
-            throw MigrationKitError.unknownMigrationTarget(identifier)
+        try checking { versions in
+            guard versions.identifiers.contains(identifier) else {
+                throw MigrationKitError.unknownMigrationTarget(identifier)
+            }
+            let planted = try versions.empty()
+            try versions.migrate(planted, from: nil, upTo: identifier)
+            try planted.write(plant)
+            let database = try versions.copy(of: planted)
+            try versions.migrate(database, from: identifier)
+            try database.read(survive)
         }
-        let planted = try versions.empty()
-        try versions.migrate(planted, from: nil, upTo: identifier)
-        try planted.write(plant)
-        let database = try versions.copy(of: planted)
-        try versions.migrate(database, from: identifier)
-        try database.read(survive)
     }
 
-    private func versions() throws -> CheckedVersions {
-        try CheckedVersions(runner: makeRunner(), configuration: configuration)
+    private func checking<Value>(_ body: (CheckedVersions) throws -> Value) throws -> Value {
+        do {
+            return try body(
+                CheckedVersions(runner: makeRunner(), configuration: configuration)
+            )
+        } catch let failure as CheckFailure {
+            throw failure.finding
+        }
     }
 }
 

@@ -27,6 +27,18 @@ public enum MigrationCheckError: Error, Equatable, Sendable {
     /// The rollback of a step doesn't restore the schema of the version before it.
     case rollbackLeavesOtherSchema(step: String, difference: String)
 
+    /// The rollback of a step doesn't leave the rows of a table as they were, although the step itself
+    /// does. Only the command `test` finds this, with generated rows.
+    case rollbackLeavesOtherRows(step: String, difference: String)
+
+    /// Rows that were there are gone after a step or have other values, although no statement of it says
+    /// so. Only the command `test` finds this, with generated rows.
+    case rowsAreLost(step: String, difference: String)
+
+    /// A step outside of a transaction was interrupted before it was recorded, and changes the database
+    /// once more when it runs again. Only the command `test` finds this.
+    case repeatChanges(step: String, difference: String)
+
     /// A step can't be applied again after its rollback.
     case reapplicationFailed(step: String, reason: String)
 
@@ -55,6 +67,12 @@ extension MigrationCheckError: LocalizedError {
             "the migration '\(step)' can't be rolled back: \(reason)"
         case .rollbackLeavesOtherSchema(let step, _):
             "the rollback of '\(step)' doesn't restore the schema of the version before it"
+        case .rollbackLeavesOtherRows(let step, _):
+            "the rollback of '\(step)' changes rows that the migration leaves as they are"
+        case .rowsAreLost(let step, _):
+            "the migration '\(step)' loses or changes rows that were there"
+        case .repeatChanges(let step, _):
+            "the migration '\(step)' changes the database once more if it is interrupted and runs again"
         case .reapplicationFailed(let step, let reason):
             "the migration '\(step)' can't be applied again after its rollback: \(reason)"
         case .reapplicationLeadsElsewhere(let step, _):
@@ -76,6 +94,8 @@ extension MigrationCheckError: LocalizedError {
         switch self {
         case .upgradeLeadsElsewhere(_, let difference), .secondRunChanges(let difference),
             .rollbackLeavesOtherSchema(_, let difference),
+            .rollbackLeavesOtherRows(_, let difference), .repeatChanges(_, let difference),
+            .rowsAreLost(_, let difference),
             .reapplicationLeadsElsewhere(_, let difference):
             difference
         case .freshInstallFailed, .upgradeFailed, .secondRunFailed, .rollbackFailed,
@@ -84,7 +104,7 @@ extension MigrationCheckError: LocalizedError {
         }
     }
 
-    private var advice: String {
+    var advice: String {
         switch self {
         case .freshInstallFailed:
             "Correct the migration. If it was shipped, add a new one that corrects it."
@@ -95,12 +115,33 @@ extension MigrationCheckError: LocalizedError {
             """
         case .secondRunFailed, .secondRunChanges:
             "What the app does before or after every run must be safe to repeat."
-        case .rollbackFailed, .rollbackLeavesOtherSchema:
+        case .rollbackFailed, .rollbackLeavesOtherSchema, .rollbackLeavesOtherRows:
             "Make the rollback undo everything that the migration does, in reverse order."
+        case .rowsAreLost:
+            """
+            Copy every row, with the columns named on both sides. If it is intended, say it with DELETE \
+            or UPDATE, or above the statement: -- migrationkit:allow rebuild-loses-rows REASON
+            """
+        case .repeatChanges:
+            """
+            It runs outside of a transaction. Put what can run in one into a migration of its own, and \
+            write the rest so that it can be repeated, with IF EXISTS and IF NOT EXISTS.
+            """
         case .reapplicationFailed, .reapplicationLeadsElsewhere:
             "Make the rollback also remove the rows that the migration inserts."
         case .olderVersionFails:
             "Change the migration, or let it say that it breaks older versions, and why."
+        }
+    }
+
+    /// What failed, in the words of what failed; otherwise what is wrong.
+    var reason: String {
+        switch self {
+        case .freshInstallFailed(_, let reason), .upgradeFailed(_, _, let reason),
+            .secondRunFailed(_, let reason), .rollbackFailed(_, let reason),
+            .reapplicationFailed(_, let reason), .olderVersionFails(_, _, let reason):
+            reason
+        default: localizedDescription
         }
     }
 

@@ -5,11 +5,12 @@ import MigrationKitGRDB
 struct OlderStatements {
     private let statements: [String]
 
-    init(of db: Database) throws {
+    /// - Parameter tables: Tables and views, by their names in lower case; `nil` for all.
+    init(of db: Database, _ tables: Set<String>? = nil) throws {
         statements = try SchemaObject.own(of: db).flatMap { object -> [String] in
-            guard object.kind == .table || object.kind == .view, !object.isVirtualTable else {
-                return []
-            }
+            guard object.kind == .table || object.kind == .view, !object.isVirtualTable,
+                tables?.contains(object.name.foldedName) ?? true
+            else { return [] }
             let name = object.name.quotedName
             // Generated columns are read only. <https://www.sqlite.org/gencol.html>
             let columns = try Row.fetchAll(
@@ -40,10 +41,10 @@ struct OlderStatements {
                 do {
                     try db.execute(sql: statement)
                 } catch let error as DatabaseError {
-                    throw MigrationCheckError.olderVersionFails(
-                        step: step,
-                        statement: statement,
-                        reason: error.message ?? "\(error.resultCode)"
+                    let reason = error.message ?? "\(error.resultCode)"
+                    throw CheckFailure(
+                        .olderVersionFails(step: step, statement: statement, reason: reason),
+                        cause: error
                     )
                 }
             }

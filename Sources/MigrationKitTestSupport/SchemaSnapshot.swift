@@ -1,16 +1,36 @@
 import GRDB
+import MigrationKit
 import MigrationKitGRDB
 
 /// A normalized schema of a database, so that equivalent schemas are equal.
 struct SchemaSnapshot {
     /// By type and name.
-    private var objects: [String: [SQLTokens.Line]] = [:]
+    private var objects: [String: SchemaObject] = [:]
 
     init(of database: DatabaseQueue) throws {
         objects = try database.read { db in
-            try SchemaObject.own(of: db).reduce(into: [:]) { objects, object in
-                objects[object.title] = SQLTokens(object.sql).lines
+            try SchemaObject.ownInAnyOrder(of: db).reduce(into: [:]) { objects, object in
+                objects[object.title] = object
             }
+        }
+    }
+
+    /// The tables, by their names in lower case.
+    var tableNames: Set<String> {
+        Set(objects.values.lazy.filter { $0.kind == .table }.map(\.name.foldedName))
+    }
+
+    /// The objects that another schema has otherwise or not at all, and those that only it has.
+    func objects(otherThanIn other: SchemaSnapshot) -> [SchemaObject] {
+        let titles = Set(objects.keys).union(other.objects.keys)
+        return titles.filter { objects[$0] != other.objects[$0] }
+            .flatMap { [objects[$0], other.objects[$0]].compactMap { $0 } }
+    }
+
+    /// The names in what one of the two schemas has otherwise or not at all, in lower case.
+    func names(inObjectsOtherThanIn other: SchemaSnapshot) -> Set<String> {
+        objects(otherThanIn: other).reduce(into: []) { names, object in
+            names.formUnion(SQLTokens(object.sql).tokens.filter(\.isName).map(\.name))
         }
     }
 
@@ -18,9 +38,11 @@ struct SchemaSnapshot {
     /// empty if there is none.
     func difference(from expected: SchemaSnapshot) -> String {
         Set(objects.keys).union(expected.objects.keys)
+            // Most are the same to the letter.
+            .filter { objects[$0]?.sql != expected.objects[$0]?.sql }
             .sorted()
             .flatMap { title -> [String] in
-                switch (expected.objects[title], objects[title]) {
+                switch (lines(of: title, in: expected), lines(of: title, in: self)) {
                 case (let before?, nil): return ["- " + Self.text(before)]
                 case (nil, let after?): return ["+ " + Self.text(after)]
                 case (let before?, let after?) where before != after:
@@ -29,6 +51,10 @@ struct SchemaSnapshot {
                 }
             }
             .joined(separator: "\n")
+    }
+
+    private func lines(of title: String, in schema: SchemaSnapshot) -> [SQLTokens.Line]? {
+        schema.objects[title].map { SQLTokens($0.sql).lines }
     }
 
     private static func text(_ lines: [SQLTokens.Line]) -> String {

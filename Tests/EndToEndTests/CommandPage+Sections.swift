@@ -58,6 +58,12 @@ extension CommandPageTests {
             )
             try page.run("migrationkit-cli lint")
         },
+        Section("test") { page in
+            try page.run("migrationkit-cli test")
+            page.say(
+                "What is tested, and tests of your own: [Testing a folder](TestingFolders.md)."
+            )
+        },
         Section("plan") { page in
             try page.run("migrationkit-cli plan --to 0001")
         },

@@ -19,7 +19,7 @@ import Testing
     private var commands: [[String]] {
         [
             ["lint"], ["schema-dump"], ["schema-diff", "--to", tool.folder.path("empty.sql")],
-            ["create", "next", "--to", tool.folder.path("empty.sql")],
+            ["create", "next", "--to", tool.folder.path("empty.sql")], ["test"],
         ].map { $0 + ["--migrations", tool.migrations] }
     }
 

@@ -68,15 +68,7 @@ import Testing
     // MARK: - Git
 
     func git(_ arguments: String...) throws {
-        let result = try TestSupport.run(
-            "/usr/bin/env",
-            [
-                "git", "-C", tool.folder.path, "-c", "user.name=A", "-c", "user.email=a@localhost",
-                "-c", "init.defaultBranch=main", "-c", "commit.gpgsign=false",
-            ] + arguments,
-            environment: tool.environment
-        )
-        try #require(result.status == 0, "\(result)")
+        try settings.git(arguments)
     }
 
     func commit() throws {

@@ -97,6 +97,27 @@ extension OutputSnapshotTests {
             try transcript.run("lint --since 1 --pending", hasKey: false)
             try transcript.run("lint --base main --json", hasKey: false)
         },
+        Scene("test") { transcript in
+            for name in ["folders", "notes"] {
+                try transcript.write(
+                    name == "folders" ? "0001_folders" : "0002_notes",
+                    up: "CREATE TABLE \(name) (id INTEGER PRIMARY KEY) STRICT;",
+                    down: name == "folders" ? "DROP TABLE folders;" : "SELECT 1;"
+                )
+            }
+            for arguments in ["", " --json", " --format junit", " --format github"] {
+                try transcript.run("test\(arguments)", hasKey: false)
+            }
+            try transcript.write("0003_full", up: "ALTER TABLE notes ADD COLUMN n TEXT;")
+            try transcript.write(
+                "0004_unique",
+                up: """
+                    UPDATE notes SET n = 'x';
+                    CREATE UNIQUE INDEX notes_n ON notes (n);
+                    """
+            )
+            try transcript.run("test --since 2 --json", hasKey: false)
+        },
         Scene("lint-refused") { transcript in
             try transcript.writeNotes()
             try transcript.write(

@@ -34,6 +34,18 @@ struct SettingsFolder {
         )
     }
 
+    func git(_ arguments: [String]) throws {
+        let result = try TestSupport.run(
+            "/usr/bin/env",
+            [
+                "git", "-C", folder.path, "-c", "user.name=A", "-c", "user.email=a@localhost",
+                "-c", "init.defaultBranch=main", "-c", "commit.gpgsign=false",
+            ] + arguments,
+            environment: tool.environment
+        )
+        try #require(result.status == 0, "\(result)")
+    }
+
     func exists(_ name: String) -> Bool {
         FileManager.default.fileExists(atPath: folder.path(name))
     }

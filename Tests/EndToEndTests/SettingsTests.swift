@@ -283,6 +283,7 @@ import Testing
                 db-path               notes.db           migrationkit.toml:1
                 migrations            sql                --migrations
                 checks                -                  not set
+                tests                 -                  not set
                 name-pattern          -                  not set
                 keychain-service      com.example.Notes  migrationkit.toml:3, not used
                 keychain-account      -                  not set

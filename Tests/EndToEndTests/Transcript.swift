@@ -49,7 +49,7 @@ struct Transcript {
         // and for what is indented further, such as a command to copy.
         let isForFile =
             ["schema-dump", "schema-diff"].contains(words[0]) || words.contains("--json")
-            || words.contains("github")
+            || words.contains("github") || words.contains("junit")
         for line in (isForFile ? "" : result.stdout).split(separator: "\n")
             + result.stderr.split(separator: "\n").dropFirst()
         where !line.hasPrefix("    ") && !line.contains(/^[^ ]+:[0-9]+:[0-9]+:\s/) {

@@ -85,6 +85,8 @@ import Testing
                  "inspect pageSize": 1, "inspect tables": 1, "inspect rows": 1,
                  "inspect unfinishedChange": 1, "inspect leftovers": 1, "version fixedIn": 1,
                  "lint file": 1, "lint line": 1, "lint column": 1, "lint fix": 1,
+                 "test file": 1, "test line": 1, "test column": 1, "test reason": 1, "test message": 1,
+                 "test difference": 1, "test fix": 1,
                  "verify note": 1, "verify findings": 1, "verify unlisted": 1,
                  "verify engineFaults": 1,
                  "fleet shard": 1, "fleet version": 1, "fleet-report version": 1,

@@ -41,11 +41,11 @@ import Testing
     private func output(
         _ findings: [LintFinding] = Self.findings,
         folder: MigrationFolder? = nil,
-        lowest: LintLevel = .note
+        threshold: LintLevel = .note
     ) -> LintOutput {
         LintOutput(
             LintResult(report: LintReport(findings: findings, checked: 4), folder: folder),
-            lowest: lowest,
+            threshold: threshold,
             version: "1.2.3",
             style: .plain
         )
@@ -74,7 +74,7 @@ import Testing
 
     @Test func notesAreOnlyCountedUnlessTheyAreAskedFor() throws {
         for format in [LintFormat.human, .github] {
-            let text = try output(lowest: .warning).text(as: format)
+            let text = try output(threshold: .warning).text(as: format)
             #expect(!text.contains("table-not-strict"))
             #expect(
                 text.hasSuffix(
@@ -83,7 +83,8 @@ import Testing
             )
         }
         for format in [LintFormat.json, .sarif] {
-            #expect(try output(lowest: .warning).text(as: format).contains("a table isn't STRICT"))
+            let text = try output(threshold: .warning).text(as: format)
+            #expect(text.contains("a table isn't STRICT"))
         }
     }
 

@@ -6,7 +6,8 @@ public enum ToolCommands {
         "verify", "inspect", "baseline",
         "tables", "query", "shell",
         "repair", "schema-dump", "schema-load", "encrypt", "decrypt", "rekey", "upgrade",
-        "backup", "restore", "salvage", "key", "fleet", "init", "create", "lint", "schema-diff",
+        "backup", "restore", "salvage", "key", "fleet", "init", "create", "lint", "test",
+        "schema-diff",
         "completions",
     ]
 

@@ -26,7 +26,7 @@ struct LintCommand: StoreCommand, DatabaseCommand {
                 unless --level is 'note'; json and sarif always have all findings.
 
                 Formats: 'human'; 'json' for programs; 'sarif' (2.1.0) for code hosts; 'github' \
-                for annotations in GitHub Actions.
+                for annotations in GitHub Actions; 'junit' for reports of tests.
 
                 '-- migrationkit:allow RULE reason' above a statement silences a rule for it. The \
                 table [lint] of the settings file changes the level of a rule, or turns it off.
@@ -77,7 +77,7 @@ struct LintCommand: StoreCommand, DatabaseCommand {
     @Option(help: "Exit with 3 from this level on: error, warning or note; default: error.")
     var level: LintLevel?
 
-    @Option(help: "The format: human, json, sarif or github; default: human.")
+    @Option(help: "The format: human, json, sarif, github or junit; default: human.")
     var format: LintFormat?
 
     @Flag(help: "Print one JSON document.")
@@ -118,7 +118,7 @@ struct LintCommand: StoreCommand, DatabaseCommand {
         func print(_ result: LintResult) throws -> LintOutput {
             let output = LintOutput(
                 result,
-                lowest: min(threshold, .warning),
+                threshold: threshold,
                 version: context.version,
                 style: context.style
             )
@@ -159,19 +159,9 @@ struct LintCommand: StoreCommand, DatabaseCommand {
         lint.configuration = try context.configurationOfSteps
         lint.checks = loaded.runner.checks
         lint.levels = try context.settings()?.value(.lint) ?? [:]
-        let identifiers = loaded.runner.migrationIdentifiers
-        if let since {
-            let last = try loaded.runner.identifier(since)
-            lint.selection = Set(identifiers.drop { $0 != last }.dropFirst())
-        }
+        if let since { lint.selection = try loaded.runner.migrations(after: since) }
         if let base {
-            guard let folder = loaded.folder else { throw CommandError.baseWithoutFolder }
-            let former = try LintBase(
-                of: folder,
-                at: base,
-                names: context.namePattern,
-                note: { context.note($0) }
-            )
+            let former = try folder(at: base, of: loaded, in: context)
             lint.published.append(former.published)
             lint.selection = former.changed
         }
@@ -231,83 +221,6 @@ private struct StepProgress: OperationProgress {
     }
 }
 
-// MARK: - Base
-
-/// The migrations of a folder as they are in a commit of git.
-private struct LintBase {
-    let published: MigrationLint.Published
-
-    /// The identifiers of the folder's migrations that the commit doesn't have, or has otherwise.
-    let changed: Set<String>
-
-    /// - Parameters:
-    ///   - folder: The folder as it is on disk.
-    ///   - reference: The branch, tag or commit.
-    ///   - names: The names of the folder's files, if they are no known tool's.
-    ///   - note: Receives a line if something can't be compared.
-    /// - Throws: ``CommandError``.
-    init(
-        of folder: MigrationFolder,
-        at reference: String,
-        names: MigrationNamePattern?,
-        note: (String) -> Void
-    ) throws {
-        let git = try GitFolder(folder.path)
-        let commit = try git.commit(reference)
-        guard let tip = try Former(of: git, in: commit, names) else {
-            throw CommandError.noFolder(path: folder.path, inReference: reference)
-        }
-        if let reason = tip.unusable {
-            note("nothing is compared with '\(reference)', which is unusable: \(reason)")
-        }
-        // What the other branch has changed since this one left it isn't this one's change.
-        let common = try git.mergeBase(with: commit)
-        if common == nil {
-            note(
-                "the histories of '\(reference)' and HEAD have no common commit here, so "
-                    + "migrations that are missing aren't reported; if the clone is shallow, fetch "
-                    + "more: 'git fetch --unshallow'"
-            )
-        }
-        let fork = try common.flatMap { $0 == commit ? nil : try Former(of: git, in: $0, names) }
-        let present = Set(folder.steps.map(\.identifier))
-        // Without a common commit, what is missing here may as well be new there.
-        let isContained = common != nil && fork == nil
-        let migrations = tip.migrations.compactMap { migration in
-            fork?.migrations.first { $0.identifier == migration.identifier }
-                ?? (isContained || present.contains(migration.identifier) ? migration : nil)
-        }
-        published = MigrationLint.Published(source: reference, migrations: migrations)
-        let scripts = tip.scripts.merging(fork?.scripts ?? [:]) { $1 }
-        changed = present.filter { folder.scripts[$0] != scripts[$0] }
-    }
-
-    private struct Former {
-        var migrations: [(identifier: String, checksum: String?)] = []
-        var scripts: [String: MigrationSQL] = [:]
-
-        /// Why the files weren't usable then. They can't have been applied by this tool.
-        var unusable: String?
-
-        /// - Returns: `nil` if the commit doesn't have the folder.
-        init?(of git: GitFolder, in commit: String, _ names: MigrationNamePattern?) throws {
-            let files = try git.files(in: commit) {
-                $0.lowercased().hasSuffix(".sql") || $0.hasSuffix("/metadata.toml")
-            }
-            guard let files else { return nil }
-            do {
-                let folder = try MigrationFolder(path: git.path, files: files, names: names)
-                migrations = folder.steps.map { ($0.identifier, $0.checksum) }
-                scripts = folder.scripts
-            } catch MigrationFolderError.empty {
-                return
-            } catch let error as MigrationFolderError {
-                unusable = error.localizedDescription
-            }
-        }
-    }
-}
-
 // MARK: - Findings
 
 extension CommandError {
@@ -330,13 +243,6 @@ extension CommandError {
                 """
         )
     }
-
-    /// `--base` needs a folder of files, but the program has built-in migrations.
-    fileprivate static let baseWithoutFolder = CommandError(
-        ErrorCode("baseWithoutFolder", .usage),
-        "--base needs a folder of migrations; this program's migrations are built in",
-        "Give the last migration that was released with --since."
-    )
 }
 
 extension LintLevel {

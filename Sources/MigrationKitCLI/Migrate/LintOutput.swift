@@ -7,7 +7,7 @@ import MigrationKitSQL
 
 /// How `lint` prints its findings.
 enum LintFormat: String, CaseIterable, ExpressibleByArgument {
-    case human, json, sarif, github
+    case human, json, sarif, github, junit
 }
 
 /// The findings, with what is needed to show their places.
@@ -72,17 +72,22 @@ struct LintResult {
     /// The path of a finding's file, from the working folder if it is in there.
     func file(of finding: LintFinding) -> String? {
         guard let file = finding.file, !file.isEmpty else { return nil }
-        guard let folderPath else { return file }
-        let path =
-            file.hasPrefix("/")
-            ? file
-            : URL(fileURLWithPath: folderPath).appendingPathComponent(file).standardized.path
-        let here = FileManager.default.currentDirectoryPath + "/"
-        return path.hasPrefix(here) ? String(path.dropFirst(here.count)) : path
+        return folderPath.map { file.pathFromHere(in: $0) } ?? file
     }
 
     /// The line of a finding, with a caret under its place.
     func excerpt(of finding: LintFinding) -> String? { excerpt(finding) }
+}
+
+extension String {
+    /// The path of a file in a folder, from the working folder if it is in there.
+    func pathFromHere(in folder: String) -> String {
+        let path =
+            hasPrefix("/")
+            ? self : URL(fileURLWithPath: folder).appendingPathComponent(self).standardized.path
+        let here = FileManager.default.currentDirectoryPath + "/"
+        return path.hasPrefix(here) ? String(path.dropFirst(here.count)) : path
+    }
 }
 
 /// The files of findings, masked only once each: a large file may have thousands of findings.
@@ -115,17 +120,20 @@ struct LintOutput {
     private let version: String
     private let style: Style
 
+    /// The lowest level with which the command fails.
+    private let threshold: LintLevel
+
     /// The lowest level that is shown to people.
-    private let lowest: LintLevel
+    private var lowest: LintLevel { min(threshold, .warning) }
 
     init(
         _ result: LintResult,
-        lowest: LintLevel,
+        threshold: LintLevel,
         version: String,
         style: Style
     ) {
         self.result = result
-        self.lowest = lowest
+        self.threshold = threshold
         self.version = version
         self.style = style
     }
@@ -141,6 +149,7 @@ struct LintOutput {
         case .json: try JSON.text(of: document)
         case .sarif: try JSON.text(of: SARIF.Log(result, version: version))
         case .github: (shown.map(annotation) + [summary]).joined(separator: "\n")
+        case .junit: tests.text
         }
     }
 
@@ -195,43 +204,47 @@ struct LintOutput {
 
     // MARK: - For GitHub
 
-    /// A line that GitHub Actions shows at the place.
-    /// <https://docs.github.com/actions/reference/workflow-commands-for-github-actions>
     private func annotation(_ finding: LintFinding) -> String {
-        let command =
+        let command: GitHubAnnotation.Command =
             switch finding.level {
-            case .error: "error"
-            case .warning: "warning"
-            case .note: "notice"
+            case .error: .error
+            case .warning: .warning
+            case .note: .notice
             }
-        let properties: [(String, String?)] = [
-            ("file", result.file(of: finding)),
-            ("line", finding.line.map(String.init)),
-            ("col", finding.column.map(String.init)),
-            ("title", "\(finding.rule.rawValue) (\(finding.migration))"),
-        ]
-        let list = properties.compactMap { name, value in
-            value.map { "\(name)=\(Self.escaped($0.printable, also: [":", ","]))" }
-        }.joined(separator: ",")
-        let text = [finding.message, finding.fix, finding.rule.seePage]
-            .compactMap { $0 }
-            .joined(separator: "\n")
-        // Line by line: the fix may have several. Names may have characters that control a
-        // terminal.
-        let lines = text.split(separator: "\n", omittingEmptySubsequences: false)
-            .map { String($0).printable }
-        return "::\(command) \(list)::\(Self.escaped(lines.joined(separator: "\n")))"
+        let annotation = GitHubAnnotation(
+            command: command,
+            file: result.file(of: finding),
+            line: finding.line,
+            column: finding.column,
+            title: "\(finding.rule.rawValue) (\(finding.migration))",
+            text: [finding.message, finding.fix, finding.rule.seePage].compactMap { $0 }
+        )
+        return annotation.printed
     }
 
-    /// As GitHub's own toolkit escapes:
-    /// <https://github.com/actions/toolkit/blob/main/packages/core/src/command.ts>
-    private static func escaped(_ text: String, also others: Set<Unicode.Scalar> = []) -> String {
-        text.unicodeScalars.map { scalar in
-            let isSpecial = scalar == "%" || scalar == "\r" || scalar == "\n"
-            guard isSpecial || others.contains(scalar) else { return String(scalar) }
-            let digits = String(scalar.value, radix: 16, uppercase: true)
-            return "%" + (digits.count == 1 ? "0" : "") + digits
-        }.joined()
+    // MARK: - As Tests
+
+    /// A case for each finding, and one for those that there aren't.
+    private var tests: JUnit {
+        let cases = findings.map { finding in
+            let message = "\(finding.level): \(finding.message)"
+            let text = [finding.fix, finding.rule.seePage].compactMap { $0 }
+            return JUnit.Case(
+                name: "\(finding.rule.rawValue) (\(finding.migration))",
+                group: "lint",
+                file: result.file(of: finding),
+                line: finding.line,
+                outcome: finding.level >= threshold
+                    ? .failed(message, text: text.joined(separator: "\n")) : .skipped(message)
+            )
+        }
+        let name = "\(counted(result.report.checked, "migration"))"
+        return JUnit(
+            name: "lint",
+            cases: cases.isEmpty
+                ? [JUnit.Case(name: name, group: "lint", file: nil, line: nil, outcome: .passed)]
+                : cases
+        )
     }
 }
 

@@ -163,11 +163,10 @@ extension GRDBMigrationVerifier {
             sql: """
                 SELECT DISTINCT child.name, key."table"
                 FROM main.sqlite_master AS child, pragma_foreign_key_list(child.name, 'main') AS key
-                WHERE child.type = 'table' AND child.rootpage > 0 AND NOT EXISTS (
-                    SELECT 1 FROM main.sqlite_master AS parent
-                    WHERE parent.type IN ('table', 'view')
-                        AND parent.name = key."table" COLLATE NOCASE
-                )
+                WHERE child.type = 'table' AND child.rootpage > 0
+                    AND key."table" COLLATE NOCASE NOT IN (
+                        SELECT name FROM main.sqlite_master WHERE type IN ('table', 'view')
+                    )
                 ORDER BY 1, 2
                 """
         ).map { MissingParent(table: $0[0], parent: $0[1]) }

@@ -51,7 +51,7 @@ struct RowPass {
 
 extension ParsedStatement {
     /// Whether it may change existing rows, or depend on them.
-    fileprivate var mayMeetRows: Bool {
+    var mayMeetRows: Bool {
         switch kind {
         case .createTable, .createTemporary, .insert: hasKeywordAnywhere("SELECT")
         case .createIndex(_, _, let isUnique): isUnique
@@ -68,8 +68,13 @@ extension ParsedStatement {
 extension SchemaModel {
     /// The tables that statements can reach: those named, those that triggers or views name, their
     /// children, and the parents of all of them.
-    func reachable(from sources: [SourceStatement]) -> Set<String> {
-        var names: Set<String> = []
+    ///
+    /// - Parameter others: Further names, in lower case.
+    func reachable(
+        from sources: [SourceStatement],
+        and others: Set<String> = []
+    ) -> Set<String> {
+        var names = others
         for source in sources where source.parsed.mayMeetRows {
             for word in source.parsed.words where !word.isLiteral {
                 names.insert(word.name)

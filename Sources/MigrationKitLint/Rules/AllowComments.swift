@@ -116,6 +116,13 @@ struct AllowComments {
             }
     }
 
+    /// Whether a rule of these is allowed, for any statement.
+    func allow(_ rules: Set<LintRule>) -> Bool {
+        comments.contains { comment in
+            comment.hasReason && comment.rule.map(rules.contains) ?? false
+        }
+    }
+
     private func complaint(
         about comment: Comment,
         _ findings: [LintFinding],

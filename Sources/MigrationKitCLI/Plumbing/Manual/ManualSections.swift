@@ -98,6 +98,9 @@ struct ManualSections {
             "Find what would lose data or fail, before a branch is merged:": [
                 "\(program) lint --base main"
             ],
+            "Run every upgrade and every rollback, with rows:": [
+                "\(program) test"
+            ],
             "Keep the schema in the repository, and check that it is up to date:": [
                 "\(program) schema-dump --output schema.sql",
                 "\(program) schema-dump --check schema.sql",
@@ -128,8 +131,8 @@ struct ManualSections {
             (
                 LimitedProcess.secondsVariable,
                 """
-                How many seconds of processor time 'lint', 'plan', 'create' and the commands of schemas \
-                may take; default: 300, or no limit with --db-path. 0 is no limit.
+                How many seconds of processor time 'lint', 'test', 'plan', 'create' and the commands of \
+                schemas may take; default: 300, or no limit with --db-path. 0 is no limit.
                 """
             ),
             (

@@ -1,6 +1,7 @@
 import ArgumentParser
 import Foundation
 import MigrationKit
+import MigrationKitCommon
 import MigrationKitGRDB
 import MigrationKitSQL
 
@@ -8,7 +9,6 @@ import MigrationKitSQL
 /// folder and no option for one.
 struct MigrationsOptions: ParsableArguments {
     static let defaultFolder = "migrations"
-    private static let defaultChecks = "checks"
 
     /// Those that exist of the folders in which dbmate and Rails, Flyway, refinery, and others look.
     static var foldersOfOtherTools: [String] {
@@ -91,19 +91,45 @@ struct MigrationsOptions: ParsableArguments {
     func loadChecks(in context: CommandContext, ofStranger: Bool) throws -> [CheckQuery] {
         guard case .folder = context.host.migrations else { return [] }
         let named = try context.value(\.checks, of: self)
-        let path = try named ?? self.path(in: context).besides(Self.defaultChecks)
+        let path = try companion(
+            "checks",
+            named: named,
+            isOption: checks != nil,
+            in: context,
+            ofStranger: ofStranger
+        )
+        guard let path else { return [] }
+        let found = try CheckQuery.inFolder(path, ofStranger: ofStranger)
+        if named != nil, found.isEmpty { throw MigrationFolderError.noChecks(path: path) }
+        return found
+    }
+
+    /// The path of a folder that belongs to the migrations.
+    ///
+    /// - Parameters:
+    ///   - name: Its setting, which is its name beside the migrations, too.
+    ///   - named: The path that the option, the environment or the settings file names.
+    ///   - isOption: Whether the option does.
+    ///   - ofStranger: As for the migrations.
+    /// - Returns: `nil` if none is named, and there is none beside the migrations.
+    func companion(
+        _ name: String,
+        named: String?,
+        isOption: Bool,
+        in context: CommandContext,
+        ofStranger: Bool
+    ) throws -> String? {
+        let path = try named ?? self.path(in: context).besides(name)
         // A link that leads nowhere is a folder that is missing.
-        guard named != nil || isThere(path) else { return [] }
+        guard named != nil || isThere(path) else { return nil }
         if ofStranger, named == nil, Repository.isLeft(onTheWayTo: path) {
             throw MigrationFolderError.leavesRepository(file: path)
         }
         // Beside what is named, nothing else can lead elsewhere.
-        if ofStranger, checks == nil, named != nil || migrations == nil {
-            try context.checkPlace(ofFound: "checks", path)
+        if ofStranger, !isOption, named != nil || migrations == nil {
+            try context.checkPlace(ofFound: name, path)
         }
-        let found = try CheckQuery.inFolder(path, ofStranger: ofStranger)
-        if named != nil, found.isEmpty { throw MigrationFolderError.noChecks(path: path) }
-        return found
+        return path
     }
 
     /// The folder that is named by the option, the environment or the settings file. A program with
@@ -120,6 +146,50 @@ extension MigrationsOptions: CustomReflectable {
         let folder: [(String, Any)] =
             Program.hasFolder ? [("_migrations", _migrations), ("_checks", _checks)] : []
         return Mirror(self, children: folder + [("_config", _config as Any)])
+    }
+}
+
+/// The option of the command that runs the tests of a folder.
+struct TestsOptions: ParsableArguments {
+    @Option(
+        help: ArgumentHelp(
+            """
+            The folder of SQL tests (or MIGRATIONKIT_TESTS; default: tests, beside the migrations).
+            """,
+            valueName: "folder"
+        ),
+        completion: .directory
+    )
+    var tests: String?
+
+    /// Reads the folder of tests.
+    ///
+    /// - Parameter migrations: The migrations, which may be a stranger's.
+    /// - Returns: None if no folder is named, and there is none beside the migrations.
+    func load(beside migrations: MigrationsOptions, in context: CommandContext) throws -> [TestFile]
+    {
+        let named = try context.value(\.tests, of: self)
+        let path = try migrations.companion(
+            "tests",
+            named: named,
+            isOption: tests != nil,
+            in: context,
+            ofStranger: true
+        )
+        guard let path else { return [] }
+        let found = try TestFile.inFolder(path, ofStranger: true)
+        if named != nil, found.isEmpty { throw CommandError.noTests(path: path) }
+        return found
+    }
+}
+
+extension CommandError {
+    fileprivate static func noTests(path: String) -> CommandError {
+        CommandError(
+            ErrorCode("emptyFolder", .noInput),
+            "there are no tests in '\(path)'",
+            "Its .sql files are tests. Put one there, or name another folder."
+        )
     }
 }
 

@@ -72,9 +72,17 @@ struct LimitedProcess {
         func isFirst(_ names: String...) -> Bool { names.contains { strcmp(first, $0) == 0 } }
         // A person's own database has any size.
         if isFirst("verify", "inspect") { return Limits() }
-        guard isFirst("lint", "plan", "create", "schema-diff", "schema-dump", "schema-load") else {
-            return nil
-        }
+        guard
+            isFirst(
+                "lint",
+                "test",
+                "plan",
+                "create",
+                "schema-diff",
+                "schema-dump",
+                "schema-load"
+            )
+        else { return nil }
         // A trial on a copy of it, too.
         let namesDatabase = (2..<max(2, Int(CommandLine.argc))).contains { index in
             CommandLine.unsafeArgv[index].map { strncmp($0, "--db-path", 9) == 0 } ?? false

@@ -8,6 +8,7 @@ enum SettingsKey: String, CaseIterable, Sendable {
     case dbPath = "db-path"
     case migrations
     case checks
+    case tests
     case namePattern = "name-pattern"
     case keychainService = "keychain-service"
     case keychainAccount = "keychain-account"
@@ -62,7 +63,7 @@ enum SettingsKey: String, CaseIterable, Sendable {
     /// Whether it is about a folder of SQL files, which a program with its own steps doesn't have.
     var isOfFolder: Bool {
         switch self {
-        case .migrations, .checks, .namePattern, .doubleQuotedStrings, .appVersion: true
+        case .migrations, .checks, .tests, .namePattern, .doubleQuotedStrings, .appVersion: true
         default: false
         }
     }
@@ -125,6 +126,15 @@ extension SettingsKey {
                     "MIGRATIONKIT_CHECKS", "The folder of SQL checks, if --checks is not given."
                 ),
                 option: \MigrationsOptions.checks
+            )
+        case .tests:
+            Setting(
+                kind: .path,
+                meaning: "The folder of SQL tests; default: 'tests' beside the migrations",
+                variable: (
+                    "MIGRATIONKIT_TESTS", "The folder of SQL tests, if --tests is not given."
+                ),
+                option: \TestsOptions.tests
             )
         case .namePattern:
             Setting(

@@ -1,0 +1,38 @@
+import GRDB
+import MigrationKitSQL
+import MigrationKitSchema
+
+/// Copies of databases in memory, with generated rows in the tables that a step can reach.
+package final class GeneratedRows {
+    private let scratch: ScratchDatabase
+    /// How long the generation of rows may take.
+    private static let limit = Duration.seconds(2)
+
+    /// - Parameter configuration: That of the copies.
+    package init(_ configuration: Configuration) throws {
+        scratch = try ScratchDatabase(configuration, reader: SchemaReader())
+    }
+
+    /// - Parameters:
+    ///   - database: The database as it is before the step.
+    ///   - sql: The step. What takes it back can reach tables, too.
+    ///   - others: Further tables, by their names in lower case.
+    /// - Returns: The copy, and the tables that the step can reach, by their names in lower case; `nil`
+    ///   if none of them can have rows.
+    package func copy(
+        of database: DatabaseQueue,
+        for sql: MigrationSQL,
+        and others: Set<String>
+    ) throws -> (database: DatabaseQueue, tables: Set<String>)? {
+        let sources = (sql.upStatements + sql.downStatements).map(SourceStatement.init)
+        guard !others.isEmpty || sources.contains(where: \.parsed.mayMeetRows) else { return nil }
+        try scratch.replaceContent(with: database)
+        let schema = try scratch.schema()
+        let tables = schema.reachable(from: sources, and: others)
+        guard !tables.isEmpty else { return nil }
+        scratch.beginStep(limit: Self.limit)
+        RowGenerator(for: scratch, schema: schema).fill(tables, limit: Self.limit)
+        guard scratch.rowCounts(of: tables).contains(where: { $0.value > 0 }) else { return nil }
+        return (try scratch.plainCopy(), tables)
+    }
+}

@@ -1,0 +1,279 @@
+import GRDB
+import MigrationKit
+import MigrationKitGRDB
+import MigrationKitLint
+import MigrationKitSQL
+
+/// Goes from version to version of a folder, and tests each step on databases of the version before
+/// it: one without rows, and one with generated ones.
+struct VersionWalk {
+    private let folder: MigrationFolder
+    private let versions: CheckedVersions
+    private let generated: GeneratedRows
+    private let start: String?
+
+    /// How many steps the database has.
+    private var count: Int
+    /// A database of that version, which has no rows but those that migrations insert.
+    private var database: DatabaseQueue
+    private var schema: SchemaSnapshot
+    /// Whether a step failed, so that no later version is known.
+    private var isStopped = false
+
+    private(set) var cases: [FolderTestReport.Case] = []
+
+    init(
+        _ folder: MigrationFolder,
+        _ versions: CheckedVersions,
+        _ generated: GeneratedRows,
+        from count: Int,
+        _ database: DatabaseQueue
+    ) throws {
+        (self.folder, self.versions, self.generated) = (folder, versions, generated)
+        (self.count, self.database) = (count, database)
+        schema = try SchemaSnapshot(of: database)
+        start = count == 0 ? nil : versions.identifiers[count - 1]
+    }
+
+    /// Applies the next step, and tests it.
+    mutating func step(isTested: Bool) throws {
+        guard !isStopped else { return }
+        let step = versions.runner.steps[count]
+        let former = count == 0 ? nil : versions.identifiers[count - 1]
+        count += 1
+        let next = try versions.copy(of: database)
+        do {
+            try versions.migrate(next, from: former, upTo: step.identifier)
+        } catch let failure as CheckFailure {
+            isStopped = true
+            return add(.upgrade, failure, in: step.identifier)
+        }
+        let schema = try SchemaSnapshot(of: next)
+        if isTested { try test(step, from: former, next, schema) }
+        database = next
+        self.schema = schema
+    }
+
+    /// Checks that the walk has led to the schema that a new database has at this version.
+    mutating func expect(_ installed: DatabaseQueue) throws {
+        guard !isStopped else { return }
+        let difference = try schema.difference(from: SchemaSnapshot(of: installed))
+        guard !difference.isEmpty, let last = versions.identifiers.prefix(count).last else {
+            return
+        }
+        add(
+            .upgrade,
+            CheckFailure(.upgradeLeadsElsewhere(from: start, difference: difference)),
+            in: last
+        )
+    }
+
+    private mutating func test(
+        _ step: MigrationStep<Database>,
+        from former: String?,
+        _ next: DatabaseQueue,
+        _ after: SchemaSnapshot
+    ) throws {
+        guard let sql = folder.scripts[step.identifier] else { return }
+        let records = try versions.runner.migrationRecords(in: next)
+        // Otherwise it would grow, and each run reads it.
+        try next.write { try $0.execute(sql: "DELETE FROM grdb_migrationkit_journal") }
+        // What older versions can notice of it, if they should work.
+        let affected =
+            records[step.identifier]?.older == .work
+            ? after.names(inObjectsOtherThanIn: schema) : nil
+        let rows = try generated.copy(
+            of: database,
+            for: sql,
+            and: affected?.intersection(schema.tableNames) ?? []
+        )
+        let trial = StepTrial(
+            step: step,
+            sql: sql,
+            former: former,
+            versions: versions,
+            before: schema,
+            after: after,
+            tables: sql.tables(among: schema, after).union(rows?.tables ?? [])
+        )
+        var withRows = rows?.database
+        let contents = try withRows.map { try TableContents(of: $0, trial.tables) }
+        do {
+            if let withRows, let contents {
+                try versions.migrate(withRows, from: former, upTo: step.identifier)
+                cases.append(
+                    try checking(.rows, step) { try trial.checkRows(in: withRows, from: contents) }
+                )
+            }
+            cases.append(folder.test(.upgrade, of: step.identifier))
+        } catch let failure as CheckFailure {
+            withRows = nil
+            if let reason = trial.refusalOfRows(failure) {
+                var test = folder.test(.rows, of: step.identifier)
+                test.outcome = .skipped(reason)
+                cases += [folder.test(.upgrade, of: step.identifier), test]
+            } else {
+                add(.upgrade, failure, in: step.identifier)
+            }
+        }
+        if step.canRollBack {
+            let test = try checking(.rollback, step) {
+                if let withRows, let contents {
+                    do {
+                        return try trial.rollBack(versions.copy(of: withRows), to: contents)
+                    } catch let failure as CheckFailure where trial.refusalOfRows(failure) != nil {}
+                }
+                try trial.rollBack(
+                    versions.copy(of: next),
+                    to: TableContents(of: database, trial.tables)
+                )
+            }
+            cases.append(test)
+        }
+        if !step.usesTransaction {
+            let test = try checking(.again, step) {
+                try trial.repeatStatements(on: versions.copy(of: withRows ?? next))
+            }
+            cases.append(test)
+        }
+        if let affected {
+            let test = try checking(.older, step) {
+                let older = try database.read { try OlderStatements(of: $0, affected) }
+                try older.run(on: versions.copy(of: withRows ?? next), after: step.identifier)
+            }
+            cases.append(test)
+        }
+    }
+
+    private func checking(
+        _ kind: FolderTestReport.Kind,
+        _ step: MigrationStep<Database>,
+        _ body: () throws -> Void
+    ) throws -> FolderTestReport.Case {
+        var test = folder.test(kind, of: step.identifier)
+        do { try body() } catch let failure as CheckFailure { test.fail(failure, in: folder) }
+        return test
+    }
+
+    private mutating func add(
+        _ kind: FolderTestReport.Kind,
+        _ failure: CheckFailure,
+        in identifier: String
+    ) {
+        var test = folder.test(kind, of: identifier)
+        test.fail(failure, in: folder)
+        cases.append(test)
+    }
+}
+
+/// One step between two versions.
+private struct StepTrial {
+    let step: MigrationStep<Database>
+    let sql: MigrationSQL
+    let former: String?
+    let versions: CheckedVersions
+    let before: SchemaSnapshot
+    let after: SchemaSnapshot
+    /// The tables that its text names, in lower case.
+    let tables: Set<String>
+
+    /// Why generated rows say nothing about the step: a constraint refuses their values, and real rows
+    /// may have others.
+    ///
+    /// - Returns: `nil` if it refuses any rows.
+    func refusalOfRows(_ failure: CheckFailure) -> String? {
+        let (code, message): (ResultCode, String)
+        switch failure.cause {
+        case let error as SQLStatementError:
+            (code, message) = (error.resultCode, error.sqliteMessage)
+        case let error as DatabaseError:
+            (code, message) = (error.extendedResultCode, error.message ?? "")
+        // What the step's own checks find.
+        case is GRDBMigrationVerificationError: return "its checks refuse generated rows"
+        default: return nil
+        }
+        let isOfValues =
+            switch code {
+            // Generated rows have a value wherever they can.
+            case .SQLITE_CONSTRAINT_NOTNULL: false
+            case .SQLITE_CONSTRAINT_FOREIGNKEY: addsForeignKey
+            case _ where code.primaryResultCode == .SQLITE_ERROR:
+                // ALTER TABLE refuses these for any row.
+                !message.hasPrefix("Cannot add ")
+            default:
+                [.SQLITE_CONSTRAINT, .SQLITE_MISMATCH].contains(code.primaryResultCode)
+            }
+        return isOfValues ? "generated rows are refused: \(failure.finding.reason)" : nil
+    }
+
+    private var addsForeignKey: Bool {
+        after.objects(otherThanIn: before).contains {
+            SQLTokens($0.sql).tokens.contains { $0.keyword == "REFERENCES" }
+        }
+    }
+
+    func checkRows(in database: DatabaseQueue, from before: TableContents) throws {
+        let stated = StatedChanges(of: sql, tables: self.before.tableNames)
+        guard !stated.areAllowed else { return }
+        let losses = try TableContents(of: database, tables).losses(from: before, stated)
+        guard losses.isEmpty else {
+            throw CheckFailure(.rowsAreLost(step: step.identifier, difference: losses))
+        }
+    }
+
+    func rollBack(_ database: DatabaseQueue, to contents: TableContents) throws {
+        let applied = try TableContents(of: database, tables)
+        try versions.rollBack(step.identifier, in: database, to: before)
+        let undone = try TableContents(of: database, tables)
+        let difference = KeptRows(from: contents, through: applied).difference(in: undone)
+        guard difference.isEmpty else {
+            throw CheckFailure(
+                .rollbackLeavesOtherRows(step: step.identifier, difference: difference)
+            )
+        }
+        try versions.reapply(step.identifier, in: database, to: after)
+        let again = try TableContents(of: database, tables)
+        let counts = again.differenceOfCounts(from: applied)
+        guard counts.isEmpty else {
+            throw CheckFailure(
+                .reapplicationLeadsElsewhere(step: step.identifier, difference: counts)
+            )
+        }
+    }
+
+    /// Runs it as if it had been interrupted before it was recorded.
+    func repeatStatements(on database: DatabaseQueue) throws {
+        let before = try DatabaseContents(of: database, tables)
+        try database.write { db in
+            try db.execute(
+                sql: "DELETE FROM grdb_migrations WHERE identifier = ?",
+                arguments: [step.identifier]
+            )
+        }
+        var refusal: CheckFailure?
+        do {
+            try versions.migrate(database, from: former, upTo: step.identifier)
+        } catch let failure as CheckFailure {
+            refusal = failure
+        }
+        let difference = try DatabaseContents(of: database, tables).difference(from: before)
+        guard difference.isEmpty else {
+            throw CheckFailure(
+                .repeatChanges(step: step.identifier, difference: difference),
+                cause: refusal?.cause
+            )
+        }
+    }
+}
+
+extension MigrationSQL {
+    /// The tables that are named in its text, in lower case.
+    fileprivate func tables(among schemas: SchemaSnapshot...) -> Set<String> {
+        let words = (upStatements + downStatements).reduce(into: Set<String>()) {
+            words,
+            statement in
+            words.formUnion(SQLTokens(statement.text).tokens.filter(\.isName).map(\.name))
+        }
+        return schemas.reduce(into: []) { $0.formUnion(words.intersection($1.tableNames)) }
+    }
+}
