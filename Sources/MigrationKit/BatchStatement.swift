@@ -4,6 +4,13 @@ package struct BatchStatement: Sendable {
     /// its `SELECT` reads.
     package let table: String
 
+    /// What it does to rows.
+    package enum Verb: Sendable {
+        case update, delete, insert
+    }
+
+    package let verb: Verb
+
     /// What that table is called in the statement.
     private let qualifier: String
     /// Up to the table.
@@ -53,6 +60,13 @@ package struct BatchStatement: Sendable {
         }
         qualifier = tokens[alias ?? place].text
         let end = (alias ?? place) + 1
+        self.verb =
+            switch tokens[verb].keyword {
+            case "UPDATE": .update
+            case "DELETE": .delete
+            default: .insert
+            }
+        try Self.checkReading(tokens, of: self.verb, verb: verb, table: place)
         let upsert = top.first {
             $0 > end && tokens[$0].isWord("ON") && $0 + 1 < tokens.count
                 && tokens[$0 + 1].isWord("CONFLICT")
@@ -88,6 +102,62 @@ package struct BatchStatement: Sendable {
     }
 
     // MARK: - Reading
+
+    /// A batch sees what those before it have changed, so the statement must not read the table that it
+    /// changes other than row by row. For an `INSERT`, it may ask whether a row is there.
+    private static func checkReading(
+        _ tokens: [SQLTokens.Token],
+        of kind: Verb,
+        verb: Int,
+        table: Int
+    ) throws(Obstacle) {
+        let isReplace =
+            tokens[verb].isWord("REPLACE")
+            || tokens[verb + 1].isWord("OR") && tokens[verb + 2].isWord("REPLACE")
+        guard !isReplace else { throw Obstacle("REPLACE may delete other rows") }
+        let name = tokens[table].name
+        let isDefined = tokens[..<verb].indices.contains { place in
+            tokens[place].depth == 0 && tokens[place].isName && tokens[place].name == name
+        }
+        guard !isDefined else {
+            throw Obstacle("it must read a table first, whose rows are taken in batches")
+        }
+        var changed = name
+        if kind == .insert {
+            let into = tokens[verb...].firstIndex { $0.isWord("INTO") } ?? verb
+            let isQualified = into + 2 < tokens.count && tokens[into + 2].text == "."
+            changed = tokens[min(into + (isQualified ? 3 : 1), tokens.count - 1)].name
+        }
+        for place in tokens.indices.dropFirst() where tokens[place].isName {
+            guard tokens[place].name == changed, place != table || kind == .insert else { continue }
+            let before = tokens[place - 1].text == "." && place > 2 ? place - 3 : place - 1
+            let reads =
+                ["FROM", "JOIN"].contains { tokens[before].isWord($0) }
+                || tokens[before].text == "," && isInFrom(tokens, before)
+            guard reads, kind != .insert || !isQuestion(tokens, place) else { continue }
+            throw Obstacle(
+                "it reads the table that it changes, and a batch sees the batches before it"
+            )
+        }
+    }
+
+    /// Whether a comma stands between two tables.
+    private static func isInFrom(_ tokens: [SQLTokens.Token], _ comma: Int) -> Bool {
+        let words = ["SELECT", "FROM", "SET", "WHERE", "ON", "VALUES", "INTO"]
+        let word = tokens[..<comma].last { token in
+            token.depth == tokens[comma].depth && words.contains(where: token.isWord)
+        }
+        return word?.isWord("FROM") ?? false
+    }
+
+    /// Whether a table is read in `EXISTS (...)` or `IN (...)`.
+    private static func isQuestion(_ tokens: [SQLTokens.Token], _ place: Int) -> Bool {
+        let group = tokens[..<place].lastIndex {
+            $0.text == "(" && $0.depth == tokens[place].depth - 1
+        }
+        guard let group, group > 0 else { return false }
+        return tokens[group - 1].isWord("EXISTS") || tokens[group - 1].isWord("IN")
+    }
 
     private static func placeOfTable(
         _ tokens: [SQLTokens.Token],

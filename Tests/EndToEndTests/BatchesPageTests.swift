@@ -64,10 +64,10 @@ import Testing
         )
         page.say(
             """
-            A batch is a range of the table's key. The statement goes over the whole table, and then again,
-            until it finds nothing more to change: rows that others have written meanwhile are done, too. How
-            far it came is kept in the database, with each batch. After Ctrl-C, a kill or a power cut,
-            `migrate` goes on there, and `status` says `begun` until then.
+            A batch is a range of the table's key. If others have written meanwhile, the statement goes over
+            the table again, until it finds nothing more to change: their rows are done, too. How far it came
+            is kept in the database, with each batch. After Ctrl-C, a kill or a power cut, `migrate` goes on
+            there, and `status` says `begun` until then.
 
             If a row is refused, the batches before it stay:
             """
@@ -91,8 +91,8 @@ import Testing
             key. `ORDER BY`, `LIMIT`, `RETURNING`, `GROUP BY`, `DISTINCT`, `UNION` and aggregates are refused
             when the folder is read, since a batch can't compute what depends on all rows.
 
-            The condition must no longer hold for a row that is done. The first batch runs twice, and if it
-            changes a row again, it is undone:
+            The condition must no longer hold for a row that is done. Each batch runs twice, and if it changes
+            a row again, it is undone:
             """
         )
         try page.runUnseen("rm migrations/0004_shout.sql")
@@ -108,14 +108,21 @@ import Testing
         try page.run("migrationkit-cli migrate")
         page.say(
             """
-            - The condition belongs to the row itself. A subquery over the same table runs in every batch:
-              `WHERE size IS NULL` is fast, `WHERE id IN (SELECT id FROM notes WHERE size IS NULL)` isn't.
+            - A batch sees what those before it have changed. So a statement that reads the table that it
+              changes is refused, other than row by row; an `INSERT` may ask with `EXISTS` or `IN` whether a
+              row is there. `OR REPLACE` is refused, since it may delete other rows.
+            - Foreign keys are enforced in each batch. If another table would be changed by one (`CASCADE`,
+              `SET NULL`), the statement is refused: change that table first.
+            - What triggers do counts as in the whole statement: rows that they add or reset aren't visited
+              again.
+            - If the text of a begun migration is changed, it begins anew, and what the old text has done
+              stays.
             - A migration with a batch has only such statements, each below its own `-- migrate:batch`, and
               parts with [checks](Checks.md). What it requires is checked before the first batch, what it
               checks after the last one.
             - The part that takes it back runs in one transaction.
             - With `--all-or-nothing`, in a dry run and for other tools, the statement runs as a whole, with
-              the same result.
+              the same result, unless a trigger makes rows depend on each other.
             - If a later way through the table changes no fewer rows than the one before, three times, it is
               stopped (`batchNeverEnds`): another program keeps writing such rows. Update that program first.
 

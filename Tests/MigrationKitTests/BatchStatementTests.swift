@@ -39,6 +39,15 @@ import Testing
                 + "AND q.rowid < 9 ON CONFLICT DO NOTHING"
         ),
         (
+            "INSERT INTO s SELECT a FROM t WHERE NOT EXISTS (SELECT 1 FROM s WHERE s.a = t.a)",
+            "INSERT INTO s SELECT a FROM t NOT INDEXED  WHERE ( NOT EXISTS (SELECT 1 FROM s WHERE s.a = t.a) "
+                + ") AND t.rowid < 9"
+        ),
+        (
+            "UPDATE t SET a = 1, t = 2 WHERE b > (SELECT avg(b) FROM s)",
+            "UPDATE t NOT INDEXED SET a = 1, t = 2  WHERE ( b > (SELECT avg(b) FROM s) ) AND t.rowid < 9"
+        ),
+        (
             "INSERT OR IGNORE INTO s SELECT a FROM [t];",
             "INSERT OR IGNORE INTO s SELECT a FROM [t] NOT INDEXED WHERE [t].rowid < 9"
         ),
@@ -72,6 +81,17 @@ import Testing
         ("INSERT INTO t SELECT max(a) FROM u", "depends on all rows"),
         ("INSERT INTO t SELECT row_number() OVER (ORDER BY a) FROM u", "depends on all rows"),
         ("INSERT INTO t SELECT a FROM u RIGHT JOIN v USING (a)", "first table"),
+        ("REPLACE INTO t SELECT a FROM u", "REPLACE"),
+        ("INSERT OR REPLACE INTO t SELECT a FROM u", "REPLACE"),
+        ("UPDATE OR REPLACE t SET a = 1", "REPLACE"),
+        ("WITH u AS (SELECT 5 AS a) INSERT INTO t SELECT a FROM u", "read a table first"),
+        ("UPDATE t SET a = (SELECT max(b) FROM T) WHERE a IS NULL", "reads the table"),
+        ("DELETE FROM t WHERE a > (SELECT avg(a) FROM main.t)", "reads the table"),
+        ("DELETE FROM t WHERE EXISTS (SELECT 1 FROM t AS x WHERE x.a = t.a)", "reads the table"),
+        ("UPDATE t SET a = x.b FROM s, \"t\" AS x WHERE x.c = t.c", "reads the table"),
+        ("WITH c AS (SELECT count(*) AS n FROM t) UPDATE t SET a = n FROM c", "reads the table"),
+        ("INSERT INTO t SELECT a FROM t", "reads the table"),
+        ("INSERT INTO t SELECT (SELECT count(*) FROM t) FROM u", "reads the table"),
     ])
     func whatHasNoRangeIsRefused(_ sql: String, _ reason: String) throws {
         let refusal = #expect(throws: BatchStatement.Obstacle.self) { try BatchStatement(sql) }

@@ -60,7 +60,10 @@ extension BatchProgress {
     /// - Returns: `nil` if another program has written the text.
     init?(text: String) {
         guard let progress = try? JSONDecoder().decode(Self.self, from: Data(text.utf8)),
-            progress.statement >= 0
+            [
+                progress.statement, progress.passes, progress.changes, progress.changesBefore,
+                progress.rowsChanged, progress.waits,
+            ].allSatisfy((0...1 << 52).contains)
         else { return nil }
         self = progress
     }

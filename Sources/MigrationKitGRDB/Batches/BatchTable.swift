@@ -1,3 +1,4 @@
+import Foundation
 import GRDB
 import MigrationKit
 
@@ -26,7 +27,42 @@ struct BatchTable {
                 reason: "'\(statement.table)' is no table with a key"
             )
         }
+        try checkActions(of: batch, in: db)
     }
+
+    /// Foreign keys are enforced in a batch, since others write meanwhile. What they do then to other
+    /// tables, the statement doesn't say. <https://www.sqlite.org/foreignkeys.html#fk_actions>
+    private func checkActions(of batch: MigrationBatch, in db: Database) throws {
+        guard statement.verb != .insert else { return }
+        let assigned = SQLTokens(batch.sql).tokens[...].assignedNames
+        let references = try Row.fetchAll(
+            db,
+            sql: """
+                SELECT m.name, f.on_delete, f.on_update, f."to"
+                FROM main.sqlite_schema AS m, pragma_foreign_key_list(m.name) AS f
+                WHERE m.type = 'table' AND f."table" = ? COLLATE NOCASE
+                """,
+            arguments: [statement.table]
+        )
+        for reference in references {
+            let action: String = reference[statement.verb == .delete ? 1 : 2]
+            guard !["NO ACTION", "RESTRICT"].contains(action) else { continue }
+            let column = (reference[3] as String?)?.foldedName
+            if statement.verb == .update, let column, let assigned, !assigned.contains(column) {
+                continue
+            }
+            throw MigrationKitError.unusableBatch(
+                name,
+                reason: """
+                    '\(reference[0] as String)' refers to '\(statement.table)' with \(action), and would \
+                    be changed, too
+                    """
+            )
+        }
+    }
+
+    /// The number of values in a key.
+    var keyCount: Int { keys.count }
 
     /// The key of the last row; `nil` if there is none.
     func last(in db: Database) throws -> [DatabaseValue]? {
@@ -59,12 +95,29 @@ struct BatchTable {
     private func row(_ rest: String, _ arguments: [DatabaseValue], in db: Database) throws
         -> [DatabaseValue]?
     {
-        let list = keys.joined(separator: ", ")
+        let list = (keys + keys.map { "CAST(\($0) AS BLOB)" }).joined(separator: ", ")
         let statement = try db.cachedStatement(
             sql: "SELECT \(list) FROM main.\(self.statement.table.quotedName) \(index) \(rest)"
         )
-        return try Row.fetchOne(statement, arguments: StatementArguments(arguments)).map {
-            Array($0.databaseValues)
+        return try Row.fetchOne(statement, arguments: StatementArguments(arguments)).map { row in
+            let values = Array(row.databaseValues)
+            for (value, bytes) in zip(values.prefix(keys.count), values.suffix(keys.count)) {
+                let isExact =
+                    switch value.storage {
+                    case .string(let text):
+                        Data(text.utf8) == Data.fromDatabaseValue(bytes) ?? Data()
+                    case .double(let number): number.isFinite
+                    case .null: false
+                    case .int64, .blob: true
+                    }
+                guard isExact else {
+                    throw MigrationKitError.unusableBatch(
+                        name,
+                        reason: "a key is no number, blob or UTF-8 text"
+                    )
+                }
+            }
+            return Array(values.prefix(keys.count))
         }
     }
 

@@ -9,12 +9,19 @@ struct BatchPace {
     /// That of the last look. It changes when another connection commits.
     private var dataVersion: Int?
     private var contendedUntil: ContinuousClock.Instant?
+    /// How many rows this connection had changed after the last batch. The app may use it in between.
+    private var changes: Int?
+    /// Whether others may have written since this way through the table began.
+    private(set) var isDisturbed: Bool
 
     /// What a batch has at most if nobody says it.
     private static let most = 1_000_000
 
-    /// - Parameter hold: How long a batch should take, in seconds.
-    init(_ batch: MigrationBatch, holding hold: ClosedRange<Double>) {
+    /// - Parameters:
+    ///   - hold: How long a batch should take, in seconds.
+    ///   - isResumed: Whether the way through the table began in an earlier run.
+    init(_ batch: MigrationBatch, holding hold: ClosedRange<Double>, isResumed: Bool) {
+        isDisturbed = isResumed
         most = batch.rows ?? Self.most
         rows = min(most, 500)
         self.hold = hold
@@ -23,14 +30,24 @@ struct BatchPace {
     /// Whether another connection has committed within the last seconds.
     var isContended: Bool { contendedUntil.map { .now < $0 } ?? false }
 
-    /// From here on, only a few rows are left to change.
-    mutating func mayBeLarge() { most = Self.most }
+    /// Begins another way through the table. Only a few rows are left to change.
+    mutating func beginAgain() {
+        most = Self.most
+        isDisturbed = false
+    }
 
     mutating func look(_ db: Database) throws {
         let version = try MigrationLedger.dataVersion(db)
-        if let dataVersion, dataVersion != version { contendedUntil = .now + .seconds(5) }
+        if let dataVersion, dataVersion != version {
+            contendedUntil = .now + .seconds(5)
+            isDisturbed = true
+        }
+        if let changes, changes != db.totalChangesCount { isDisturbed = true }
         dataVersion = version
     }
+
+    /// Notes that what follows is by others.
+    mutating func leave(_ db: Database) { changes = db.totalChangesCount }
 
     /// Runs a batch, and sets how many rows the next one has.
     mutating func timing<Value>(_ body: () throws -> Value) throws -> Value {

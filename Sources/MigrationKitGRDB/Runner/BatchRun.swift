@@ -92,9 +92,17 @@ struct BatchRun {
         let table = try run.writer.writeWithoutTransaction {
             try BatchTable(batch, of: identifier, in: $0)
         }
-        var pace = BatchPace(batch, holding: Self.hold)
+        // Another program may have written it.
+        if let key = begun.progress.key, key.count != table.keyCount { begun.progress.key = nil }
+        if let last = begun.progress.last, last.count != table.keyCount {
+            begun.progress.last = nil
+        }
+        var pace = BatchPace(
+            batch,
+            holding: Self.hold,
+            isResumed: begun.progress.key != nil
+        )
         var estimate = TimeEstimate()
-        var isProven = false
         while true {
             try run.monitor.advance(
                 to: begun.progress.rowsChanged,
@@ -109,43 +117,36 @@ struct BatchRun {
                 guard let last = begun.progress.last?.map(\.databaseValue),
                     let end = try table.end(after: key, upTo: last, rows: pace.rows, in: db)
                 else { return true }
-                let changes = try pace.timing {
-                    try change(table, batch, after: key, through: end, proving: !isProven, db)
-                }
-                if changes > 0 { isProven = true }
+                try pace.timing { try change(table, batch, after: key, through: end, db) }
                 if begun.progress.passes == 0 {
                     try estimate.note { try table.share(before: end, upTo: last, in: db) }
                 }
                 try keepLogSmall(batch, db)
+                pace.leave(db)
                 return false
             }
             if isOver {
-                if try endPass(batch) { return }
-                pace.mayBeLarge()
+                if try endPass(batch, pace) { return }
+                pace.beginAgain()
                 continue
             }
             if let deadline = run.deadline, .now >= deadline {
                 // Batches without a change haven't.
-                let begun = begun
-                try run.writer.inImmediateTransaction { try MigrationJournal.note(begun, $0) }
+                try note()
                 throw Paused()
             }
             try rest(max(batch.pause, pace.isContended ? Self.courtesy : 0))
         }
     }
 
-    /// Runs one batch.
-    ///
-    /// - Parameter proving: Whether it runs twice: the second time must change nothing.
-    /// - Returns: How many rows it has changed.
+    /// Runs one batch, and once more: the second time must change nothing.
     private mutating func change(
         _ table: BatchTable,
         _ batch: MigrationBatch,
         after key: [DatabaseValue]?,
         through end: [DatabaseValue],
-        proving: Bool,
         _ db: Database
-    ) throws -> Int {
+    ) throws {
         var next = begun
         var changes = 0
         try db.inTransaction(.immediate) {
@@ -153,8 +154,9 @@ struct BatchRun {
                 try run.monitor.batch(in: db, after: next.progress.rowsChanged) {
                     try batch.naming {
                         changes = try table.run(after: key, through: end, in: db)
-                        guard proving, changes > 0 else { return }
-                        guard try table.run(after: key, through: end, in: db) == 0 else {
+                        guard
+                            try changes == 0 || table.run(after: key, through: end, in: db) == 0
+                        else {
                             throw MigrationKitError.batchRepeats(batch.name(in: step))
                         }
                     }
@@ -166,17 +168,21 @@ struct BatchRun {
             return .commit
         }
         begun = next
-        return changes
     }
 
     /// Ends a way through the whole table.
     ///
-    /// - Returns: Whether the statement is done: nothing was left to change.
-    private mutating func endPass(_ batch: MigrationBatch) throws -> Bool {
+    /// - Returns: Whether the statement is done: nobody else has written meanwhile, or nothing was left
+    ///   to change.
+    private mutating func endPass(_ batch: MigrationBatch, _ pace: BatchPace) throws -> Bool {
         let changes = begun.progress.changes
-        guard changes > 0 else { return true }
+        guard changes > 0, pace.isDisturbed else { return true }
         guard begun.progress.passes + 1 < Self.passes || changes < begun.progress.changesBefore
         else {
+            // The next run tries it again.
+            begun.progress.beginAgain()
+            begun.progress.passes = 0
+            try note()
             throw MigrationKitError.batchNeverEnds(batch.name(in: step), rows: changes)
         }
         begun.progress.beginAgain()
@@ -203,6 +209,10 @@ struct BatchRun {
                 return .commit
             }
         }
+    }
+
+    private func note() throws {
+        try run.writer.inImmediateTransaction { try MigrationJournal.note(begun, $0) }
     }
 
     private func rest(_ seconds: Double) throws {

@@ -141,6 +141,66 @@ import Testing
         #expect(try logged == 1000)
     }
 
+    @Test(arguments: [
+        "UPDATE t SET s = 1 WHERE s IS NULL", "UPDATE t AS q SET s = q.n + 1 WHERE q.s IS NULL",
+        "UPDATE t SET s = id WHERE s IS NOT id",
+        "UPDATE t SET id = id + 1000 WHERE id BETWEEN -499 AND 499",
+        "UPDATE t SET id = id + 100000 WHERE id BETWEEN 1 AND 9999",
+        "UPDATE OR IGNORE t SET n = 5 WHERE n IS NOT 5",
+        "UPDATE t SET s = u.v FROM u WHERE u.k = t.n AND t.s IS NOT u.v",
+        "UPDATE t SET s = (SELECT max(v) FROM u WHERE k = n) WHERE s IS NULL AND n IN (SELECT k FROM u)",
+        "WITH c AS (SELECT k, v FROM u WHERE v > 2) UPDATE t SET s = c.v FROM c WHERE c.k = n AND s IS NULL",
+        "UPDATE \"my table\" SET \"a b\" = 1 -- one\n WHERE \"a b\" IS NULL -- two",
+        "DELETE FROM t WHERE n % 2", "DELETE FROM t", "DELETE FROM t WHERE n IN (SELECT k FROM u)",
+        "DELETE FROM main.t WHERE s IS NULL OR n > 3;",
+        "INSERT INTO u (k, v) SELECT id, n FROM t WHERE id NOT IN (SELECT k FROM u)",
+        "INSERT OR IGNORE INTO u SELECT id, n FROM t AS q",
+        "INSERT INTO u SELECT id, n FROM t WHERE true ON CONFLICT DO NOTHING",
+        "INSERT INTO u SELECT id, n FROM t WHERE true ON CONFLICT (k) DO UPDATE SET v = excluded.v "
+            + "WHERE v IS NOT excluded.v",
+        "INSERT INTO u SELECT t.id + 500, w.c FROM t LEFT JOIN w ON w.a = t.n AND w.b = 1 WHERE NOT EXISTS "
+            + "(SELECT 1 FROM u WHERE k = t.id + 500)",
+        "UPDATE w SET c = a || b WHERE c IS NULL", "DELETE FROM w WHERE b > 2",
+        "INSERT OR IGNORE INTO t SELECT 900000 + b, 1, c IS NULL FROM w",
+    ])
+    func resultIsThatOfTheWholeStatement(_ sql: String) throws {
+        let tables = """
+            CREATE TABLE t (id INTEGER PRIMARY KEY, n, s);
+            CREATE INDEX t_s ON t (s);
+            CREATE TABLE u (k INTEGER PRIMARY KEY, v);
+            CREATE TABLE "my table" (rowid TEXT, "a b");
+            CREATE TABLE w (a, b INTEGER, c, PRIMARY KEY (a COLLATE NOCASE, b DESC)) WITHOUT ROWID;
+            CREATE INDEX w_c ON w (c);
+            WITH RECURSIVE i(x) AS (SELECT -5 UNION ALL SELECT x + 1 FROM i WHERE x < 40)
+            INSERT INTO t SELECT x * x * x, x % 7, iif(x % 3, NULL, x) FROM i WHERE x > 1 OR x < -1;
+            INSERT INTO t VALUES (9223372036854775000, 1, NULL), (-9223372036854775000, 2, 5);
+            INSERT INTO u VALUES (1, 1), (2, 2), (3, 3), (8, 8);
+            INSERT INTO "my table" VALUES ('x', NULL), ('x', 2), (NULL, NULL), ('y', NULL);
+            INSERT INTO w SELECT n, abs(id % 50), s FROM t WHERE n IS NOT NULL ON CONFLICT DO NOTHING;
+            INSERT INTO w VALUES ('a', 1, NULL), ('B', 2, NULL), ('b', 1, 0), (x'00ff', 3, NULL), (2.5, 4, NULL);
+            """
+        func content(_ batches: [MigrationBatch]) throws -> [String] {
+            let queue = try DatabaseQueue()
+            let runner = try GRDBMigrationRunner(steps: [
+                step("1", tables), MigrationStep(identifier: "2", batched: batches),
+            ])
+            try runner.migrate(in: queue, upTo: "1")
+            if batches.isEmpty {
+                try queue.write { try $0.execute(sql: sql) }
+            } else {
+                try runner.migrate(in: queue)
+            }
+            return try ["t", "u", "\"my table\"", "w"].flatMap { table in
+                try queue.read { db in
+                    try Row.fetchAll(db, sql: "SELECT * FROM \(table)").map { "\(table) \($0)" }
+                }
+            }
+        }
+        let whole = try content([])
+        #expect(try content([MigrationBatch(sql, rows: 3)]) == whole)
+        #expect(try content([MigrationBatch(sql)]) == whole)
+    }
+
     @Test func asOneTransactionEachStatementRunsAsAWhole() throws {
         let runner = try migrations(Self.batched())
         _ = try runner.dryRun(in: writer)
@@ -263,19 +323,116 @@ import Testing
         #expect(try logged == 0)
     }
 
+    /// Another program writes a row after each batch that the statement changes.
     @Test func statementThatNeverGetsDoneIsStopped() throws {
+        let runner = try migrations(Self.batched(rows: 500))
+        try runner.migrate(in: writer, upTo: "1")
+        let other = try store.open()
+        let options = MigrationOptions(budget: 0)
+        let error = #expect(throws: MigrationKitError.self) {
+            for _ in 0..<100 {
+                try other.write { try $0.execute(sql: "INSERT INTO note (body) VALUES ('more')") }
+                try runner.migrate(in: writer, options: options)
+            }
+        }
+        guard case .batchNeverEnds("2", let rows) = error else {
+            Issue.record("\(error.map { "\($0)" } ?? "")")
+            return
+        }
+        #expect(rows > 0)
+        #expect(try runner.overview(of: writer).begun["2"] != nil)
+        try other.close()
+        // Once it has stopped, the step gets done.
+        try runner.migrate(in: writer)
+        #expect(try writer.number("SELECT count(*) FROM note WHERE size IS NULL") == 0)
+    }
+
+    /// A row that a trigger adds is none that the statement as a whole would see.
+    @Test func rowsOfTriggersAreLeftAsByTheWholeStatement() throws {
         let endless = step(
             "1a",
             """
             CREATE TRIGGER more AFTER UPDATE ON note BEGIN INSERT INTO note (body) VALUES ('more'); END;
-            DELETE FROM note WHERE id > 300;
             """
         )
-        let runner = try migrations(endless, Self.batched())
-        #expect(throws: MigrationKitError.batchNeverEnds("2", rows: 100)) {
-            try runner.migrate(in: writer)
+        try migrations(endless, Self.batched()).migrate(in: writer)
+        #expect(try filled == 1000)
+        #expect(try writer.number("SELECT count(*) FROM note WHERE size IS NULL") == 1000)
+    }
+
+    @Test(arguments: [
+        "DELETE FROM note WHERE id > 1500", "UPDATE note SET id = id + 9000 WHERE id < 9000",
+        "UPDATE note SET (size, id) = (1, id + 9000) WHERE id < 9000",
+    ])
+    func otherTablesAreNotChanged(_ sql: String) throws {
+        let child = step(
+            "1a",
+            """
+            CREATE TABLE tag (note REFERENCES note (id) ON DELETE CASCADE ON UPDATE SET NULL);
+            INSERT INTO tag VALUES (1500);
+            """
+        )
+        #expect(throws: MigrationKitError.self) {
+            try migrations(child, Self.batched(sql)).migrate(in: writer)
         }
-        #expect(try runner.overview(of: writer).begun["2"]?.rowsChanged == 400)
+        #expect(try writer.number("SELECT count(note) FROM tag") == 1)
+        try migrations(child, Self.batched()).migrate(in: writer)
+        #expect(try filled == 1000)
+    }
+
+    /// A key that isn't kept exactly would leave out rows.
+    @Test(arguments: ["'a' || char(0) || 'b'", "CAST(x'ff' AS TEXT)", "9e999"])
+    func keyThatIsNotKeptExactlyIsRefused(_ key: String) throws {
+        let table = step(
+            "1",
+            "CREATE TABLE t (k PRIMARY KEY, s) WITHOUT ROWID; INSERT INTO t (k) VALUES ('a'), (\(key))"
+        )
+        let fill = MigrationStep<Database>(
+            identifier: "2",
+            batched: [MigrationBatch("UPDATE t SET s = 1 WHERE s IS NULL", rows: 1)]
+        )
+        let runner = try GRDBMigrationRunner(steps: [table, fill])
+        #expect(throws: MigrationKitError.self) { try runner.migrate(in: writer) }
+        #expect(try runner.pendingMigrationIdentifiers(in: writer) == ["2"])
+    }
+
+    /// The statement must be done with a row after its batch, not only with those of the first one.
+    @Test func everyBatchIsProven() throws {
+        let runner = try migrations(
+            step("1a", "UPDATE note SET size = iif(id < 2900, 1, 4); DELETE FROM log"),
+            Self.batched("UPDATE note SET size = size / 2 WHERE size > 0")
+        )
+        #expect(throws: MigrationKitError.batchRepeats("2")) { try runner.migrate(in: writer) }
+        // Each row was halved once, or not at all.
+        #expect(try writer.number("SELECT count(*) FROM note WHERE size NOT IN (0, 1, 4)") == 0)
+        #expect(
+            try writer.number("SELECT count(*) FROM note WHERE size = 4 AND id >= 2900") ?? 0 > 0
+        )
+    }
+
+    @Test(arguments: [
+        "rowsChanged\":9223372036854775807", "statement\":-1", "passes\":-5", "key\":[{}]", "x",
+    ])
+    func journalOfAnotherProgramIsNoHarm(_ text: String) throws {
+        let runner = try migrations(Self.batched())
+        try runner.migrate(in: writer, options: MigrationOptions(budget: 0))
+        let journal = "grdb_migrationkit_journal"
+        let progress = try #require(
+            try writer.strings("SELECT progress FROM \(journal) WHERE progress IS NOT NULL").first
+        )
+        let name = text.prefix { $0 != "\"" }
+        let changed = progress.replacing(
+            try Regex("\(name)\":(-?[0-9]+|\\[[^\\]]*\\])"),
+            with: text
+        )
+        try writer.write {
+            try $0.execute(
+                sql: "UPDATE \(journal) SET progress = ? WHERE progress IS NOT NULL",
+                arguments: [text == "x" ? "x" : changed]
+            )
+        }
+        try runner.migrate(in: writer)
+        #expect(try logged == 1000)
     }
 
     @Test(arguments: [
