@@ -65,12 +65,15 @@ import Testing
         let line = try #require(hint.split(separator: "\n").first { $0.contains("--unlock") })
         let started = try bus.run("/bin/sh", ["-c", String(line)], input: "a password\n")
         #expect(started.status == 0, "\(started)")
+        // It answers a moment after the command has ended.
+        try bus.awaitDaemon()
         let generated = try tool.run(["key", "generate", "--no-prompt"] + item)
         #expect(generated.status == 0, "\(generated)")
         // The newline wasn't taken for a part of the password.
         try bus.lock()
         #expect(try tool.run(["key", "generate", "--no-prompt"] + item).status == 77)
         #expect(try bus.run("/bin/sh", ["-c", String(line)], input: "a password").status == 0)
+        try bus.awaitDaemon()
         #expect(try tool.run(["key", "generate", "--no-prompt"] + item).status == 73)
     }
 

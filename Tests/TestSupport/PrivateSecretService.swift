@@ -116,6 +116,22 @@ public final class PrivateSecretService: @unchecked Sendable {
         )
     }
 
+    /// Waits until a daemon answers that was started in the background.
+    public func awaitDaemon() throws {
+        for _ in 0..<200 {
+            let result = try run(
+                "dbus-send",
+                [
+                    "--print-reply", "--dest=org.freedesktop.DBus", "/org/freedesktop/DBus",
+                    "org.freedesktop.DBus.NameHasOwner", "string:org.freedesktop.secrets",
+                ]
+            )
+            if result.stdout.contains("boolean true") { return }
+            usleep(50_000)
+        }
+        throw Failure(description: "no daemon answers")
+    }
+
     /// Locks the default collection, as a desktop does when its user leaves.
     public func lock() throws {
         // secret-tool 0.20 crashes in its own `lock`.
