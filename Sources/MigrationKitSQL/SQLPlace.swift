@@ -50,6 +50,11 @@ public struct SQLPlace: Equatable, Sendable {
     }
 }
 
+extension SQLPlace {
+    /// The same without the line's text.
+    var source: SourcePlace { SourcePlace(file: file, line: line, column: column) }
+}
+
 extension SQLPlace: CustomStringConvertible {
     /// For example `0003_tags.sql:12:5`.
     public var description: String { "\(file):\(line):\(column)" }

@@ -69,7 +69,7 @@ import Testing
             """
             ## A report for the author
 
-            Whoever has the database often isn't the one who wrote the migrations. `--report FILE` writes what
+            The person with the database often isn't the author of the migrations. `--report FILE` writes what
             the author needs: versions, sizes, times, and which migration or check fails. It has no value of a
             row, no key, no path, and of the schema only the names of migrations, checks and tables. Read it
             before you send it. An existing file is never replaced, and only you can read the new one.

@@ -61,14 +61,11 @@ struct FleetMigrateCommand: FleetJob, MigrationsCommand {
                 lockTimeout: options.lockTimeout
             ) { store in
                 let applied = try runner.appliedMigrationIdentifiers(in: store.writer)
-                let pending = runner.registry.pending(given: applied).count
-                record.from = runner.version(of: applied)
-                record.to = record.from
-                record.pending = pending
+                record.begin(with: applied, of: runner)
                 try store.checkIsAdopted()
                 try store.checkForDrafts(upTo: target, steps: limit)
                 if isDry {
-                    guard pending == 0 || !store.writer.configuration.readonly else {
+                    guard record.pending == 0 || !store.writer.configuration.readonly else {
                         throw MigrationCLIError.cannotTryOut(path: visit.store.path)
                     }
                     _ = try visit.watch(store, options) { options in

@@ -73,10 +73,7 @@ struct FleetRollbackCommand: FleetJob, MigrationsCommand {
             try visit.withStore(loaded, for: .change(), lockTimeout: options.lockTimeout) {
                 store in
                 let applied = try runner.appliedMigrationIdentifiers(in: store.writer)
-                let pending = runner.registry.pending(given: applied).count
-                record.from = runner.version(of: applied)
-                record.to = record.from
-                record.pending = pending
+                record.begin(with: applied, of: runner)
                 try store.checkIsAdopted()
                 do {
                     let report = try visit.watch(store, options) { options in

@@ -127,3 +127,12 @@ extension GRDBMigrationRunner {
         }
     }
 }
+
+extension FleetRecord {
+    /// Notes what a store has before a run.
+    mutating func begin(with applied: Set<String>, of runner: GRDBMigrationRunner) {
+        from = runner.version(of: applied)
+        to = from
+        pending = runner.registry.pending(given: applied).count
+    }
+}

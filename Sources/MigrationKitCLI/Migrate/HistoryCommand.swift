@@ -10,10 +10,10 @@ struct HistoryCommand: DatabaseCommand {
             abstract: "Show what was done to the migrations, and when.",
             usage: "\(Program.name) history [<database>] [<options>]",
             discussion: """
-                Events: 'applied', 'begun' (its batches), 'rolled back', 'recorded' (as applied, without running), \
-                'repaired' (a changed text was accepted), 'renamed' (to the name in the next line) \
-                and 'forgotten' (removed from the record). Changes by other programs are not \
-                listed.
+                Events: 'applied', 'begun' (its batches), 'rolled back', 'recorded' (as applied, \
+                without running), 'repaired' (a changed text was accepted), 'renamed' (to the name in \
+                the next line) and 'forgotten' (removed from the record). Changes by other programs \
+                are not listed.
                 """
         )
     }

@@ -35,7 +35,7 @@ struct BatchRun {
         (self.run, self.step) = (run, step)
         settings = try run.writer.writeWithoutTransaction(ConnectionSettings.withinTransaction)
         let settings = settings
-        begun = try run.writer.inImmediateTransaction { db in
+        begun = try run.writer.write { db in
             try MigrationLedger.create(db)
             guard try !MigrationLedger.contains(step.identifier, db) else { throw LedgerChanged() }
             if let begun = try MigrationJournal.begun(db)[step.identifier] {
@@ -212,7 +212,7 @@ struct BatchRun {
     }
 
     private func note() throws {
-        try run.writer.inImmediateTransaction { try MigrationJournal.note(begun, $0) }
+        try run.writer.write { try MigrationJournal.note(begun, $0) }
     }
 
     private func rest(_ seconds: Double) throws {
@@ -230,7 +230,7 @@ struct BatchRun {
     /// - Parameter record: Records more in the same transaction.
     /// - Throws: ``LedgerChanged`` if another program has applied it.
     func record(seconds: Double, _ record: (Database) throws -> Void) throws {
-        try run.writer.inImmediateTransaction { db in
+        try run.writer.write { db in
             guard try !MigrationLedger.contains(step.identifier, db) else { throw LedgerChanged() }
             try MigrationLedger.insert(step.identifier, db)
             try MigrationJournal.end(begun, db)
@@ -274,22 +274,6 @@ extension MigrationBatch {
                 resultCode: error.extendedResultCode,
                 message: "\(place): \(error.message ?? "\(error.resultCode)")"
             )
-        }
-    }
-}
-
-extension DatabaseWriter {
-    fileprivate func inImmediateTransaction<Value>(_ body: (Database) throws -> Value) throws
-        -> Value
-    {
-        try writeWithoutTransaction { db in
-            var value: Value?
-            try db.inTransaction(.immediate) {
-                value = try body(db)
-                return .commit
-            }
-            guard let value else { throw DatabaseError(resultCode: .SQLITE_INTERNAL) }
-            return value
         }
     }
 }

@@ -61,7 +61,7 @@ final class RoomGauge: Sendable {
     func measure(afterCommitOf committed: Int = 0) {
         let journal = max(journalByteCount, committed)
         let temporary = TemporaryStorage.byteCountOnDisk
-        let growth = max(0, Self.size(of: path) - byteCountBefore)
+        let growth = max(0, FileManager.default.size(of: path) - byteCountBefore)
         state.withLock {
             $0.all.add(journal, temporary, growth)
             $0.ofStep.add(journal, temporary, growth)
@@ -69,12 +69,7 @@ final class RoomGauge: Sendable {
     }
 
     private var journalByteCount: Int {
-        NewFiles.journalSuffixes.reduce(0) { $0 + Self.size(of: path + $1) }
-    }
-
-    private static func size(of path: String) -> Int {
-        var status = stat()
-        return stat(path, &status) == 0 ? Int(status.st_size) : 0
+        NewFiles.journalSuffixes.reduce(0) { $0 + FileManager.default.size(of: path + $1) }
     }
 }
 

@@ -19,11 +19,7 @@ extension CheckQuery {
 
     /// - Parameter ofStranger: Whether no link may leave the folder's repository.
     package static func inFolder(_ path: String, ofStranger: Bool) throws -> [CheckQuery] {
-        let folder = SQLFolder(
-            path: path,
-            repository: ofStranger ? Repository(of: path) : nil,
-            prefix: path.hasSuffix("/") ? path : path + "/"
-        )
+        let folder = SQLFolder(named: path, ofStranger: ofStranger)
         return try folder.sqlFiles().flatMap { name in
             let outline = try SQLOutline(of: folder.read(name))
             let markers = outline.markers.map { ($0.marker.text, $0.range.lowerBound) }

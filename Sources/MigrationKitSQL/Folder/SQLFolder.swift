@@ -165,3 +165,16 @@ struct SQLFolder {
         return try SQLFile(name: prefix + name, contents: contents)
     }
 }
+
+extension SQLFolder {
+    /// A folder beside the migrations. Errors name its files with its path.
+    ///
+    /// - Parameter ofStranger: Whether no link may leave its repository.
+    init(named path: String, ofStranger: Bool) {
+        self.init(
+            path: path,
+            repository: ofStranger ? Repository(of: path) : nil,
+            prefix: path.hasSuffix("/") ? path : path + "/"
+        )
+    }
+}

@@ -57,11 +57,7 @@ package struct TestFile: Sendable {
     ///   - ofStranger: Whether no link may leave the folder's repository.
     /// - Throws: ``UnusableTest``; ``MigrationFolderError`` for what can't be read.
     package static func inFolder(_ path: String, ofStranger: Bool) throws -> [TestFile] {
-        let folder = SQLFolder(
-            path: path,
-            repository: ofStranger ? Repository(of: path) : nil,
-            prefix: path.hasSuffix("/") ? path : path + "/"
-        )
+        let folder = SQLFolder(named: path, ofStranger: ofStranger)
         return try folder.sqlFiles().map { try TestFile(folder.read($0)) }
     }
 
@@ -176,8 +172,7 @@ package struct TestFile: Sendable {
         ) throws -> [Query] {
             guard !statements.isEmpty else { throw fault(.noQuery, at: marker.lowerBound) }
             return try statements.map { statement in
-                var sql = outline.file.text(in: statement.range)
-                if sql.hasSuffix(";") { sql.removeLast() }
+                let sql = outline.file.sql(of: statement)
                 guard CheckQuery.isQuery(sql) else {
                     throw fault(.notAQuery, at: statement.range.lowerBound)
                 }

@@ -32,7 +32,7 @@ struct BatchComment {
         isOutside: (Int) -> Bool
     ) throws -> [MigrationBatch] {
         let file = outline.file
-        let comments = try outline.lineComments.compactMap { try BatchComment($0, in: file) }
+        let comments = try outline.comments(marker).map { try BatchComment($0, $1, in: file) }
         guard let first = comments.first else { return [] }
         let stray = comments.first { isOutside($0.range.lowerBound) }
         if let stray { throw stray.unreadable(in: file) }
@@ -45,8 +45,7 @@ struct BatchComment {
                 throw MigrationFolderError.besideBatch(at: place)
             }
             if above.count > 1 { throw comment.unreadable(in: file) }
-            var sql = file.text(in: statement.range)
-            if sql.hasSuffix(";") { sql.removeLast() }
+            let sql = file.sql(of: statement)
             do throws(BatchStatement.Obstacle) {
                 _ = try BatchStatement(sql)
             } catch {
@@ -57,7 +56,7 @@ struct BatchComment {
                 rows: comment.rows,
                 pause: comment.pause,
                 logLimit: comment.logLimit,
-                at: SourcePlace(file: place.file, line: place.line, column: place.column)
+                at: place.source
             )
         }
         if let last = left.first { throw last.unreadable(in: file) }
@@ -65,13 +64,10 @@ struct BatchComment {
         return batches
     }
 
-    /// - Returns: `nil` for every other comment.
-    private init?(_ range: Range<Int>, in file: SQLFile) throws {
-        let words = file.text(in: range).dropFirst(2).split(whereSeparator: \.isWhitespace)
-        guard words.first == Self.marker[...] else { return nil }
+    private init(_ range: Range<Int>, _ options: Substring, in file: SQLFile) throws {
         self.range = range
         var names: Set<Substring> = []
-        for word in words.dropFirst() {
+        for word in options.split(whereSeparator: \.isWhitespace) {
             let parts = word.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
             guard parts.count == 2, names.insert(parts[0]).inserted,
                 set(parts[0], to: parts[1])

@@ -91,8 +91,7 @@ extension SQLFile {
         return try statements.map { statement in
             defer { (end, name) = (statement.range.upperBound, nil) }
             let first = statement.range.lowerBound
-            var sql = text(in: statement.range)
-            if sql.hasSuffix(";") { sql.removeLast() }
+            let sql = sql(of: statement)
             let place = self.place(at: first)
             guard CheckQuery.isQuery(sql) else {
                 throw MigrationFolderError.noQuery(at: place)
@@ -100,7 +99,7 @@ extension SQLFile {
             return CheckQuery(
                 comment(in: end..<first) ?? name,
                 sql: sql,
-                at: SourcePlace(file: place.file, line: place.line, column: place.column)
+                at: place.source
             )
         }
     }

@@ -19,14 +19,12 @@ enum OlderComment {
     ///   reason, or if there are several.
     static func read(in outline: SQLOutline) throws -> OlderVersions? {
         var found: OlderVersions?
-        for range in outline.lineComments {
-            let words = outline.file.text(in: range).dropFirst(2)
-                .split(maxSplits: 2, whereSeparator: \.isWhitespace)
-            guard words.first == marker[...] else { continue }
-            let rest = words.count > 2 ? String(words[2]).withoutControlCharacters : ""
-            let reason = rest.trimmingCharacters(in: .whitespaces)
+        for (range, rest) in outline.comments(marker) {
+            let words = rest.split(maxSplits: 1, whereSeparator: \.isWhitespace)
+            let text = words.count > 1 ? String(words[1]).withoutControlCharacters : ""
+            let reason = text.trimmingCharacters(in: .whitespaces)
             let older: OlderVersions? =
-                switch words.dropFirst().first {
+                switch words.first {
                 case "works" where reason.isEmpty: .work
                 case "breaks" where !reason.isEmpty: .fail(reasons: [reason])
                 default: nil

@@ -157,6 +157,19 @@ struct SQLOutline {
             + (strayEnd.map { [(CheckPart.Marker.end.text, $0.lowerBound)] } ?? [])
     }
 
+    /// The comments `-- migrate:NAME`, each with what follows the name.
+    ///
+    /// - Parameter marker: Such as `migrate:older`.
+    func comments(_ marker: String) -> [(range: Range<Int>, rest: Substring)] {
+        lineComments.compactMap { range in
+            // Most comments need no further look.
+            let text = file.text(in: range).dropFirst(2).drop(while: \.isWhitespace)
+            guard text.hasPrefix(marker) else { return nil }
+            let rest = text.dropFirst(marker.count)
+            return rest.first?.isWhitespace ?? true ? (range, rest) : nil
+        }
+    }
+
     /// Checks that a file with markers begins with the marker of the up part.
     ///
     /// - Parameter upMarker: What an error calls the marker if there is none.
@@ -223,5 +236,13 @@ struct MigrationMarker: Equatable {
         case check(CheckPart.Marker)
         case slip
         case comment
+    }
+}
+
+extension SQLFile {
+    /// A statement without its semicolon.
+    func sql(of statement: SQLOutline.Statement) -> String {
+        let text = text(in: statement.range)
+        return text.hasSuffix(";") ? String(text.dropLast()) : text
     }
 }
