@@ -76,7 +76,7 @@ import Testing
             "0004_shout",
             up: """
                 -- migrate:batch rows=500
-                UPDATE notes SET body = upper(body) || iif(id = 1234, NULL, '')
+                UPDATE notes SET body = upper(body) || iif(id = 501, NULL, '')
                 WHERE body GLOB '*[a-z]*';
                 """,
             down: "UPDATE notes SET body = lower(body);"
