@@ -73,6 +73,35 @@ import Testing
         #expect(states.contains(["a": Self.old]))
     }
 
+    /// One thread closes 5, and before strace says so another has opened the folder as 5.
+    @Test func descriptorThatAnotherThreadGotAgainIsTheNewOne() throws {
+        func hex(_ text: String) -> String {
+            "\"" + text.utf8.map { #"\x"# + String($0, radix: 16) }.joined() + "\""
+        }
+        let folder = hex("/disk")
+        let trace = """
+            1 openat(AT_FDCWD, \(hex("/disk/a")), O_RDWR) = 5
+            1 close(5 <unfinished ...>
+            2 openat(AT_FDCWD, \(folder), O_RDONLY|O_DIRECTORY) = 5
+            1 <... close resumed>) = 0
+            2 fsync(5) = 0
+            2 close(5) = 0
+            2 fsync(5) = 0
+            """
+        let recording = try Recording(
+            trace: Array(trace.utf8),
+            syncTrace: nil,
+            before: ["a": Self.old],
+            root: "/disk",
+            keys: ("/keys", [])
+        )
+        #expect(recording.operations.count == 1)
+        guard case .syncFolder = recording.operations.first?.kind else {
+            Issue.record("\(recording.operations)")
+            return
+        }
+    }
+
     @Test func ignoredSynchronizationLosesWhatItCoversAndKeepsTheRest() {
         let recording = recording(
             .write(file: 1, offset: 0, bytes: Self.new),

@@ -152,6 +152,8 @@ private struct TraceReader {
     private var sizes: [Int: Int]
     private var next: Int
     private var descriptors: [Int: Target] = [:]
+    /// The number of the call that opened a descriptor last.
+    private var openings: [Int: Int] = [:]
     /// How many operations there were when so many calls had ended.
     private var counts: [Int] = []
 
@@ -191,8 +193,9 @@ private struct TraceReader {
         switch call.name {
         case "open", "creat": try open(call, path: call.path(0), flags: call.text(1))
         case "openat": try open(call, path: call.path(1), flags: call.text(2))
-        case "close": descriptors[call.number(0) ?? -1] = nil
-        case "dup", "dup2", "dup3": descriptors[call.result] = descriptors[call.number(0) ?? -1]
+        case "close": close(call)
+        case "dup", "dup2", "dup3":
+            setDescriptor(call.result, to: descriptors[call.number(0) ?? -1])
         case "lseek":
             if case .file(let file, _, let appends) = descriptors[call.number(0) ?? -1] {
                 descriptors[call.number(0) ?? -1] = .file(
@@ -255,8 +258,20 @@ private struct TraceReader {
         throw RecordingError.unknown("writing through mmap")
     }
 
+    private mutating func setDescriptor(_ descriptor: Int, to target: Target?) {
+        descriptors[descriptor] = target
+        openings[descriptor] = counts.count
+    }
+
+    private mutating func close(_ call: TracedCall) {
+        let descriptor = call.number(0) ?? -1
+        // Another thread may have got the number before the call is said to have ended.
+        if let opening = openings[descriptor], opening > call.begin { return }
+        descriptors[descriptor] = nil
+    }
+
     private mutating func open(_ call: TracedCall, path: String, flags: String) throws {
-        descriptors[call.result] = nil
+        setDescriptor(call.result, to: nil)
         if path == root { descriptors[call.result] = .folder }
         if path == keysPath, !flags.contains("O_RDONLY") { descriptors[call.result] = .keys }
         if path.hasPrefix(root), path.hasSuffix("-shm") { descriptors[call.result] = .index }
