@@ -101,6 +101,14 @@ package struct BatchStatement: Sendable {
         return "\(head) \(index)\(middle)\nWHERE \(wanted)\(range(qualifier))\n\(tail)"
     }
 
+    /// A condition that holds as long as the table has a row that the statement is for; `nil` if it is
+    /// for all. It can't be compiled if it is about further tables.
+    package var isPending: String? {
+        condition.map {
+            "EXISTS (SELECT 1 FROM \(table.quotedName) AS \(qualifier) WHERE \($0)\n)"
+        }
+    }
+
     // MARK: - Reading
 
     /// A batch sees what those before it have changed, so the statement must not read the table that it

@@ -98,7 +98,7 @@ final class LintRun {
         let settings = settings(of: step)
         let copy = try base.copy()
         let trials =
-            Trials.areNeeded(for: sources, usesTransaction: step.usesTransaction)
+            Trials.areNeeded(for: sources, of: step)
             ? Trials(of: sources, from: try base.copy(), schema: before, settings) : nil
         var pass = try StepPass(sources, on: base, schema: before, settings)
         let commitFailure = try pass.commitFailure ?? orphans(of: pass, in: step)
@@ -139,6 +139,7 @@ final class LintRun {
             file: step.sourceFile,
             format: folder?.format,
             usesTransaction: step.usesTransaction,
+            batches: step.batches,
             older: step.older,
             foreignKeyChecks: step.foreignKeyChecks,
             before: before,
@@ -221,9 +222,10 @@ final class LintRun {
     private func settings(of step: MigrationStep<Database>) -> StepPass.Settings {
         StepPass.Settings(
             usesTransaction: step.usesTransaction,
-            // Outside of a transaction, a step runs with the setting of its connection, which is on
-            // by default.
-            foreignKeysAreOn: !step.usesTransaction || step.foreignKeyChecks == .immediate,
+            // Outside of a transaction and in batches, a step runs with the setting of its connection,
+            // which is on by default.
+            foreignKeysAreOn: !step.usesTransaction || step.foreignKeyChecks == .immediate
+                || !step.batches.isEmpty,
             limit: limit
         )
     }

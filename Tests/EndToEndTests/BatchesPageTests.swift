@@ -91,8 +91,10 @@ import Testing
             key. `ORDER BY`, `LIMIT`, `RETURNING`, `GROUP BY`, `DISTINCT`, `UNION` and aggregates are refused
             when the folder is read, since a batch can't compute what depends on all rows.
 
-            The condition must no longer hold for a row that is done. Each batch runs twice, and if it changes
-            a row again, it is undone:
+            The condition must no longer hold for a row that is done, whatever its values are: for
+            `size = length(body) WHERE size IS NULL`, a body that is NULL would never be done. Each batch runs
+            twice, and if it changes a row again, it is undone. `lint` finds that before, on generated rows
+            ([`not-repeatable`](lint/not-repeatable.md)):
             """
         )
         try page.runUnseen("rm migrations/0004_shout.sql")
@@ -105,7 +107,7 @@ import Testing
                 """,
             down: "UPDATE notes SET size = NULL;"
         )
-        try page.run("migrationkit-cli migrate")
+        try page.run("migrationkit-cli lint", "migrationkit-cli migrate")
         page.say(
             """
             - A batch sees what those before it have changed. So a statement that reads the table that it
@@ -122,7 +124,7 @@ import Testing
               checks after the last one.
             - The part that takes it back runs in one transaction.
             - With `--all-or-nothing`, in a dry run and for other tools, the statement runs as a whole, with
-              the same result, unless a trigger makes rows depend on each other.
+              the same result, unless a trigger makes rows depend on each other, which `lint` finds, too.
             - If a later way through the table changes no fewer rows than the one before, three times, it is
               stopped (`batchNeverEnds`): another program keeps writing such rows. Update that program first.
 

@@ -348,7 +348,7 @@ private struct LintCase {
             }.map(\.name)
         )
         let judged = try GRDBMigrationRunner.history(in: database).filter { entry in
-            entry.older != nil && !silent.contains(entry.identifier)
+            entry.event == .applied && entry.older != nil && !silent.contains(entry.identifier)
         }
         return Dictionary(
             uniqueKeysWithValues: judged.map { ($0.identifier, $0.older?.reasons ?? []) }

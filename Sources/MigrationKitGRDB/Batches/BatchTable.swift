@@ -124,7 +124,8 @@ struct BatchTable {
     /// Runs the statement for the rows behind one key, up to another.
     ///
     /// - Returns: How many rows it has changed.
-    func run(after key: [DatabaseValue]?, through end: [DatabaseValue], in db: Database) throws
+    private func run(after key: [DatabaseValue]?, through end: [DatabaseValue], in db: Database)
+        throws
         -> Int
     {
         let sql = statement.sql(index) { qualifier in
@@ -135,6 +136,19 @@ struct BatchTable {
         }
         try db.cachedStatement(sql: sql).execute(arguments: StatementArguments(end + (key ?? [])))
         return db.changesCount
+    }
+
+    /// Runs it, and once more: the second time must change nothing.
+    ///
+    /// - Throws: `MigrationKitError.batchRepeats(_:)`; a `DatabaseError`.
+    func runTwice(after key: [DatabaseValue]?, through end: [DatabaseValue], in db: Database) throws
+        -> Int
+    {
+        let changes = try run(after: key, through: end, in: db)
+        guard try changes == 0 || run(after: key, through: end, in: db) == 0 else {
+            throw MigrationKitError.batchRepeats(name)
+        }
+        return changes
     }
 
     /// Runs the statement for no row, so that everything about it is known but the rows.

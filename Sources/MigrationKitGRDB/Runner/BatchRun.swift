@@ -139,7 +139,7 @@ struct BatchRun {
         }
     }
 
-    /// Runs one batch, and once more: the second time must change nothing.
+    /// Runs one batch in a transaction, and notes how far it came.
     private mutating func change(
         _ table: BatchTable,
         _ batch: MigrationBatch,
@@ -152,13 +152,8 @@ struct BatchRun {
         try db.inTransaction(.immediate) {
             try StepTransaction(on: db, settings).run(step.identifier) { db in
                 try run.monitor.batch(in: db, after: next.progress.rowsChanged) {
-                    try batch.naming {
-                        changes = try table.run(after: key, through: end, in: db)
-                        guard
-                            try changes == 0 || table.run(after: key, through: end, in: db) == 0
-                        else {
-                            throw MigrationKitError.batchRepeats(batch.name(in: step))
-                        }
+                    changes = try batch.naming {
+                        try table.runTwice(after: key, through: end, in: db)
                     }
                 }
             }

@@ -13,8 +13,11 @@ struct StepRecord {
     /// The format of the folder; `nil` for a step in Swift.
     let format: MigrationFormat?
 
-    /// Whether the migration runs in a transaction.
+    /// Whether the migration runs in a transaction, or in one for each batch.
     let usesTransaction: Bool
+
+    /// Its statements, if they run in batches: foreign keys are on then.
+    let batches: [MigrationBatch]
 
     /// What the author says about older versions.
     let older: OlderVersions?

@@ -7,7 +7,7 @@ import MigrationKitSchema
 /// That is how a rule sees whether a migration fails on some data, or when it runs a second time.
 struct Trials {
     /// The database before the migration. It isn't changed.
-    private let start: ScratchDatabase
+    let start: ScratchDatabase
     private let sources: [SourceStatement]
     private let schema: SchemaModel
     private let settings: StepPass.Settings
@@ -16,6 +16,8 @@ struct Trials {
     /// What was found out already.
     final class Results {
         fileprivate var filled: ScratchDatabase?
+        /// Where updates are tried, and undone.
+        var tried: ScratchDatabase?
         /// By table and expression.
         var updates: [[String]: String?] = [:]
     }
@@ -37,8 +39,9 @@ struct Trials {
     }
 
     /// Whether a rule may need trials of such a migration: they need a copy of the database.
-    static func areNeeded(for sources: [SourceStatement], usesTransaction: Bool) -> Bool {
-        !usesTransaction
+    static func areNeeded(for sources: [SourceStatement], of step: MigrationStep<Database>) -> Bool
+    {
+        !step.usesTransaction || !step.batches.isEmpty
             || sources.contains { source in
                 switch source.parsed.kind {
                 case .dropTable, .renameTable, .addColumn, .createIndex(_, _, isUnique: true): true

@@ -46,7 +46,7 @@ extension LintRule {
         case .noEffectInTransaction:
             "A statement does nothing in a transaction, or can't run in one."
         case .notRepeatable:
-            "A migration outside of a transaction can't run again after it was interrupted."
+            "A migration that isn't one transaction can't run again after it was interrupted."
         case .migrationChanged: "A migration was changed after it was merged or applied."
         case .migrationRemoved: "A migration was removed after it was merged or applied."
         case .migrationInserted: "A migration was inserted before merged or applied ones."

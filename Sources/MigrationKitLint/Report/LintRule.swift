@@ -84,7 +84,7 @@ public enum LintRule: String, CaseIterable, Codable, Sendable {
 
     // MARK: Not repeatable
 
-    /// A migration outside of a transaction that can't run again after it was interrupted.
+    /// A migration that isn't one transaction and can't run again after it was interrupted.
     case notRepeatable = "not-repeatable"
     /// A migration was changed after it was merged or applied.
     case migrationChanged = "migration-changed"

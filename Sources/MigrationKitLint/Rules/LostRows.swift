@@ -148,14 +148,16 @@ enum LostRows {
     }
 
     /// A `DELETE`, or an `UPDATE` of a key, that leaves children without their parent: foreign keys
-    /// are off, so SQLite neither refuses it nor applies an action.
+    /// are off, so SQLite neither refuses it nor applies an action. In batches they are on.
     private static func orphans(
         of name: String,
         _ statement: StatementRecord,
         _ step: StepRecord,
         _ findings: inout FindingList
     ) {
-        guard !statement.foreignKeysAreOn, step.original(of: name, at: statement) != nil,
+        let isInBatches = !step.batches.isEmpty
+        guard !statement.foreignKeysAreOn || isInBatches,
+            step.original(of: name, at: statement) != nil,
             step.data?.rows(in: name) != 0, !step.inserts(into: name, after: statement)
         else { return }
         let children = statement.before.children(of: name).filter { child in
@@ -167,9 +169,13 @@ enum LostRows {
                 && step.data?.rows(in: child.table.name) != 0
         }
         let then =
-            step.foreignKeyChecks == .off
-            ? "they refer to rows that don't exist"
-            : "the check of foreign keys before the commit then fails"
+            if isInBatches {
+                "foreign keys are on in a batch, and so it then fails"
+            } else if step.foreignKeyChecks == .off {
+                "they refer to rows that don't exist"
+            } else {
+                "the check of foreign keys before the commit then fails"
+            }
         func report(
             _ children: [(table: SchemaModel.Table, key: SchemaModel.ForeignKey)],
             _ message: (String) -> String
@@ -179,7 +185,8 @@ enum LostRows {
                 .deleteWithoutCascade,
                 at: statement,
                 message(listed(Set(children.map(\.table.name)).sorted())) + ": " + then,
-                fix: "Delete or change these rows in the same migration."
+                fix: "Delete or change these rows in "
+                    + (isInBatches ? "a migration before this one." : "the same migration.")
             )
         }
         guard case .delete = statement.kind else {
@@ -187,7 +194,8 @@ enum LostRows {
                 "rows of \($0) may refer to keys of '\(name)' that are changed"
             }
         }
-        report(children.filter(\.key.reachesChildren)) {
+        // A batch that would reach children is refused.
+        report(isInBatches ? [] : children.filter(\.key.reachesChildren)) {
             "foreign keys are off in a migration, and so the rows of \($0) that belong to deleted rows "
                 + "of '\(name)' stay"
         }
@@ -308,7 +316,10 @@ extension StepRecord {
         {
             return true
         }
-        // It may keep rows that have children.
+        // It may keep rows that have children. With foreign keys on, SQLite itself reads them.
+        guard !statement.foreignKeysAreOn else {
+            return statement.parsed.words.contains { $0.name.isSameName(as: child) }
+        }
         return has([.read]) && !leavesOrphans
     }
 

@@ -192,7 +192,7 @@ struct NewConstraint {
             }
             let update = "UPDATE main.\(name) SET \(same.joined(separator: ", "))"
             guard let condition else { return [[update]] }
-            return trials.updates(of: table, toSatisfy: condition).map { [update, $0] }
+            return trials.updates(of: table, toSatisfy: condition).map { [update] + $0 }
                 + [[update]]
         case .notNull(let column):
             return [[table.update(column, to: "NULL")]]
@@ -321,25 +321,26 @@ extension Trials {
     /// The update that makes rows violate a `CHECK` although the former schema allows them.
     func update(of table: SchemaModel.Table, toViolate expression: String) -> String? {
         if let known = results.updates[[table.name, expression]] { return known }
-        let update = updates(of: table, leadingTo: "NOT (\(expression))", expression).first { _ in
-            true
-        }
+        let condition = "NOT (\(expression))"
+        let update = changes(of: table, for: expression).first { leads([$0], to: condition, table) }
         results.updates[[table.name, expression]] = update
         return update
     }
 
-    fileprivate func updates(
-        of table: SchemaModel.Table,
-        toSatisfy condition: String
-    ) -> [String] {
-        Array(updates(of: table, leadingTo: condition, condition).prefix(4))
+    /// Updates, or pairs of them, that make rows satisfy a condition.
+    func updates(of table: SchemaModel.Table, toSatisfy condition: String) -> [[String]] {
+        guard start.compile("SELECT \(Self.question(condition, table))") == nil else { return [] }
+        let changes = changes(of: table, for: condition)
+        let pairs = changes.lazy.flatMap { first in changes.lazy.map { [first, $0] } }
+        func leading(_ updates: some Sequence<[String]>) -> [[String]] {
+            Array(updates.lazy.filter { leads($0, to: condition, table) }.prefix(4))
+        }
+        let single = leading(changes.lazy.map { [$0] })
+        return single.isEmpty ? leading(pairs) : single
     }
 
-    private func updates(
-        of table: SchemaModel.Table,
-        leadingTo condition: String,
-        _ expression: String
-    ) -> some Sequence<String> {
+    /// Gives each column that an expression names each value that may matter.
+    private func changes(of table: SchemaModel.Table, for expression: String) -> [String] {
         let words = SQLTokens(expression).tokens
         let literals = words.filter(\.isLiteral).flatMap { word in
             Int(word.text).map { ["\($0)", "\($0 + 1)", "\($0 - 1)"] } ?? [word.text]
@@ -348,27 +349,33 @@ extension Trials {
             column.generated == nil && words.contains { $0.name.isSameName(as: column.name) }
         }
         let values = literals + ["-1", "0", "1", "987654321", "''", "'a text'", "0.5", "NULL"]
-        let name = GRDBMigrationSQLHelpers.quoted(table.name)
-        let database = columns.isEmpty ? nil : database()
-        return columns.lazy.flatMap { column in
-            values.lazy.map { table.update(column.name, to: $0) }
-        }.filter { update in
-            guard let database else { return false }
-            defer { database.execute("ROLLBACK") }
-            guard database.execute("BEGIN"), database.execute(update) else { return false }
-            return database.read { db in
-                let rows = try? Bool.fetchOne(
-                    db,
-                    sql: "SELECT EXISTS (SELECT 1 FROM main.\(name) WHERE \(condition))"
-                )
-                return rows ?? false
-            }
+        return columns.flatMap { column in values.map { table.update(column.name, to: $0) } }
+    }
+
+    private func leads(_ updates: [String], to condition: String, _ table: SchemaModel.Table)
+        -> Bool
+    {
+        guard let database = results.tried ?? database() else { return false }
+        results.tried = database
+        defer { database.execute("ROLLBACK") }
+        guard database.execute("BEGIN"), updates.allSatisfy({ database.execute($0) }) else {
+            return false
         }
+        return database.read { db in
+            (try? Bool.fetchOne(db, sql: "SELECT \(Self.question(condition, table))")) ?? false
+        }
+    }
+
+    /// Whether there is a row that satisfies a condition.
+    private static func question(_ condition: String, _ table: SchemaModel.Table) -> String {
+        let name = GRDBMigrationSQLHelpers.quoted(table.name)
+        return "EXISTS (SELECT 1 FROM main.\(name) WHERE \(condition))"
     }
 }
 
 extension SchemaModel.Table {
-    fileprivate func update(_ column: String, to value: String) -> String {
+    /// The statement that gives a column a value in all rows.
+    func update(_ column: String, to value: String) -> String {
         "UPDATE main.\(GRDBMigrationSQLHelpers.quoted(name)) "
             + "SET \(GRDBMigrationSQLHelpers.quoted(column)) = \(value)"
     }
