@@ -23,7 +23,7 @@ let package = Package(
             ],
             path: ".",
             sources: ["Sources"],
-            resources: [.copy("migrations")]
+            resources: [.copy("migrations"), .copy("checks")]
         )
     ],
     swiftLanguageModes: [.v6]

@@ -14,14 +14,15 @@ struct NotesStore {
         ProcessInfo.processInfo.environment["NOTES_DB"] ?? "notes.db"
     }
 
-    /// The migrations that are shipped with the app.
+    /// The migrations that are shipped with the app, and what must hold after them.
     static func runner() throws -> GRDBMigrationRunner {
-        try GRDBMigrationRunner(
-            steps: MigrationFolder(
-                path: Bundle.module.bundleURL.appendingPathComponent("migrations").path
-            ).steps,
+        func folder(_ name: String) -> String {
+            Bundle.module.bundleURL.appendingPathComponent(name).path
+        }
+        return try GRDBMigrationRunner(
+            steps: MigrationFolder(path: folder("migrations")).steps,
             requiredIndexes: [.init(table: "notes", index: "notes_folder")]
-        )
+        ).checking(CheckQuery.inFolder(folder("checks")))
     }
 
     /// The file and its key.

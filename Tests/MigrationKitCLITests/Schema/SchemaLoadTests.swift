@@ -66,7 +66,7 @@ import Testing
         )
         #expect(again.stdout.hasPrefix("Nothing to apply."))
         let back = try tool.run(
-            ["rollback", "--steps", "13"] + tool.opening
+            ["rollback", "--steps", "15"] + tool.opening
                 + ["--migrations", PackageFolder.notesMigrations]
         )
         #expect(back.status == 0, "\(back)")
