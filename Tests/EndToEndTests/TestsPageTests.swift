@@ -58,7 +58,7 @@ import Testing
             | `upgrade` | a database of each version gets the next migration on a new connection, with generated rows, too, and has the schema of a new one; with `--base REF`, also a database that has the migrations as they are there | rows whose values a constraint refuses: real rows may have others |
             | `again` | a second run changes nothing; a migration [outside a transaction](Folders.md#a-migration-outside-a-transaction) that ran, but wasn't recorded, is refused or changes nothing | |
             | `rollback` | the down part restores the schema, and leaves the rows that the up part leaves; then the migration can be applied again, with the same schema and as many rows | values that the up part changes |
-            | `rows` | every generated row is there after a migration, with the same values in the columns that are still there | tables from which it deletes, columns that it updates or computes in `INSERT … SELECT`, and migrations with `-- migrationkit:allow` for a rule about lost rows |
+            | `rows` | every generated row is there after a migration, with the same values in the columns that are still there | tables for which no generated row fits (`test` names the migration), tables from which it deletes, columns that it updates or computes in `INSERT … SELECT`, and migrations with `-- migrationkit:allow` for a rule about lost rows |
             | `older` | where a migration says that [older versions](OlderVersions.md) work with it, or is judged so, the version before can read, insert, change and delete rows | tables that it has nothing to do with |
             | `tests` | each query gives the rows that its file says | |
 

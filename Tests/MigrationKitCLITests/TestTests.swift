@@ -81,6 +81,48 @@ import Testing
         #expect(report.contains(#"<testcase name="0002_name" classname="rollback""#))
     }
 
+    /// That it keeps rows isn't known, and a file of tests can have some.
+    @Test func migrationOfATableThatNoGeneratedRowFitsIsNamed() throws {
+        try tool.write(
+            "0001_users",
+            up: "CREATE TABLE codes (code TEXT NOT NULL CHECK (code GLOB 'A[0-9][0-9][0-9]'));",
+            down: "DROP TABLE codes;"
+        )
+        try tool.write(
+            "0002_name",
+            up: """
+                CREATE TABLE new_codes (code TEXT NOT NULL CHECK (code GLOB 'A[0-9][0-9]*'));
+                INSERT INTO new_codes SELECT code FROM codes WHERE code = '';
+                DROP TABLE codes;
+                ALTER TABLE new_codes RENAME TO codes;
+                """
+        )
+        let result = try test()
+        #expect(result.status == 0)
+        #expect(
+            result.stdout.hasSuffix(
+                """
+                  install 1, upgrade 2, again 1, rollback 1, older 1
+                  not judged with rows, for which you can write a test:
+                    0002_name: no generated row fits the constraints of codes
+
+                """
+            ),
+            "\(result)"
+        )
+        try write(
+            """
+            -- migrate:at 1
+            INSERT INTO codes VALUES ('A123');
+            -- migrate:after 2
+            SELECT code FROM codes;
+            -- migrate:gives
+            VALUES ('A123');
+            """
+        )
+        #expect(try test().status == 3)
+    }
+
     @Test func sinceTestsOnlyWhatComesAfter() throws {
         #expect(try test("--since", "0002").status == 0)
         #expect(try test("--since", "0001").status == 3)

@@ -63,10 +63,24 @@ struct TestOutput {
             return count == 0 ? nil : "\(kind.rawValue) \(count)"
         }
         let result = failures.isEmpty ? "all passed" : "\(failures.count) failed"
-        return """
-            Tested \(counted(report.migrations, "migration")): \(result).
-              \(counts.joined(separator: ", "))
-            """
+        let lines = [
+            "Tested \(counted(report.migrations, "migration")): \(result).",
+            "  " + counts.joined(separator: ", "),
+        ]
+        return (lines + notJudged).joined(separator: "\n")
+    }
+
+    /// What generated rows can't show.
+    private var notJudged: [String] {
+        let skipped = report.cases.compactMap { test -> String? in
+            guard case .skipped(let reason) = test.outcome, test.kind == .rows else { return nil }
+            return "\(test.name): \(reason)".printable
+        }
+        guard !skipped.isEmpty else { return [] }
+        let rest = skipped.count - 5
+        return ["  not judged with rows, for which you can write a test:"]
+            + skipped.prefix(5).flatMap { $0[...].wrapped(to: 76, indent: 2).map { "    \($0)" } }
+            + (rest > 0 ? ["    and \(rest) more"] : [])
     }
 
     // MARK: - For Programs

@@ -17,13 +17,13 @@ package final class GeneratedRows {
     ///   - database: The database as it is before the step.
     ///   - sql: The step. What takes it back can reach tables, too.
     ///   - others: Further tables, by their names in lower case.
-    /// - Returns: The copy, and the tables that the step can reach, by their names in lower case; `nil`
-    ///   if none of them can have rows.
+    /// - Returns: The copy; the tables that the step can reach, by their names in lower case; and those
+    ///   that it names and that have no row, since none fits their constraints. `nil` if it meets no rows.
     package func copy(
         of database: DatabaseQueue,
         for sql: MigrationSQL,
         and others: Set<String>
-    ) throws -> (database: DatabaseQueue, tables: Set<String>)? {
+    ) throws -> (database: DatabaseQueue, tables: Set<String>, empty: [String])? {
         let sources = (sql.upStatements + sql.downStatements).map(SourceStatement.init)
         guard !others.isEmpty || sources.contains(where: \.parsed.mayMeetRows) else { return nil }
         try scratch.replaceContent(with: database)
@@ -32,7 +32,10 @@ package final class GeneratedRows {
         guard !tables.isEmpty else { return nil }
         scratch.beginStep(limit: Self.limit)
         RowGenerator(for: scratch, schema: schema).fill(tables, limit: Self.limit)
-        guard scratch.rowCounts(of: tables).contains(where: { $0.value > 0 }) else { return nil }
-        return (try scratch.plainCopy(), tables)
+        let counts = scratch.rowCounts(of: tables)
+        let named = schema.named(in: sql.upStatements.map(SourceStatement.init))
+        let empty = named.filter { counts[$0] == 0 && schema.tables[$0]?.isVirtual == false }
+        guard !empty.isEmpty || counts.contains(where: { $0.value > 0 }) else { return nil }
+        return (try scratch.plainCopy(), tables, empty.sorted())
     }
 }

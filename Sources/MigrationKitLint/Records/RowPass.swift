@@ -66,6 +66,16 @@ extension ParsedStatement {
 }
 
 extension SchemaModel {
+    /// The tables and views that statements name which may meet rows, in lower case.
+    func named(in sources: [SourceStatement]) -> Set<String> {
+        sources.filter(\.parsed.mayMeetRows).reduce(into: []) { names, source in
+            for word in source.parsed.words where !word.isLiteral {
+                let name = word.name
+                if tables[name] != nil || views[name] != nil { names.insert(name) }
+            }
+        }
+    }
+
     /// The tables that statements can reach: those named, those that triggers or views name, their
     /// children, and the parents of all of them.
     ///
@@ -74,14 +84,8 @@ extension SchemaModel {
         from sources: [SourceStatement],
         and others: Set<String> = []
     ) -> Set<String> {
-        var names = others
-        for source in sources where source.parsed.mayMeetRows {
-            for word in source.parsed.words where !word.isLiteral {
-                names.insert(word.name)
-            }
-        }
         var found: Set<String> = []
-        var open = names.filter { tables[$0] != nil || views[$0] != nil }
+        var open = named(in: sources).union(others.filter { tables[$0] != nil || views[$0] != nil })
         while let name = open.popFirst() {
             guard found.insert(name).inserted else { continue }
             let texts = triggers(of: name).map(\.definition) + [views[name]?.definition ?? ""]
