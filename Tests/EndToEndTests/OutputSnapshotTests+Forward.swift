@@ -122,6 +122,11 @@ extension OutputSnapshotTests {
             try transcript.run("migrate --json")
             try transcript.run("status")
             try transcript.run("status --json")
+            transcript.note("another version of the app, which doesn't have it")
+            let file = "\(transcript.tool.migrations)/0004_titles.sql"
+            try FileManager.default.moveItem(atPath: file, toPath: file + ".away")
+            try transcript.run("status")
+            try FileManager.default.moveItem(atPath: file + ".away", toPath: file)
             try transcript.shell("UPDATE notes SET title = 'd' WHERE title = 'wrong';")
             try transcript.run("migrate")
             try transcript.run("history")

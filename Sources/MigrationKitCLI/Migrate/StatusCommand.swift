@@ -152,6 +152,17 @@ private struct StatusReport {
                     record: overview.records[identifier]
                 )
             }
+            + overview.begun.filter { !identifiers.has($0.key) }.sorted { $0.key < $1.key }
+            .map { identifier, begun in
+                Row(
+                    identifier: identifier,
+                    source: nil,
+                    state: "unknown",
+                    mark: "begun",
+                    record: nil,
+                    begun: begun
+                )
+            }
     }
 
     // MARK: - For People
@@ -187,9 +198,10 @@ private struct StatusReport {
         for row in rows {
             guard let begun = row.begun else { continue }
             let changed = counted(begun.rowsChanged, "row")
-            lines.append(
-                "\(row.identifier.printable) is begun, \(changed) so far: 'migrate' goes on."
-            )
+            let then =
+                row.state == "unknown"
+                ? "only a program that has it goes on." : "'migrate' goes on."
+            lines.append("\(row.identifier.printable) is begun, \(changed) so far: \(then)")
         }
         count({ $0.mark == "missing" }) {
             "\($0) missing: 'migrate' refuses until \($0 == 1 ? "it is" : "they are") restored."

@@ -134,7 +134,7 @@ struct Failure {
                 """
             case (.batches, _, _):
                 """
-                What its batches did before the error stays. It is not recorded as done: the next run \
+                Batches that were done before the error stay. It is not recorded as done: the next run \
                 goes on from there.
                 """
             case (.none, .unchanged, _):
