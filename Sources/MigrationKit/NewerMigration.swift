@@ -1,6 +1,6 @@
 import Foundation
 
-/// An applied step that a program doesn't know, as the database's journal describes it.
+/// An applied or begun step that a program doesn't know, as the database's journal describes it.
 public struct NewerMigration: Equatable, Sendable {
     /// The step's identifier.
     public let identifier: String
@@ -17,6 +17,9 @@ public struct NewerMigration: Equatable, Sendable {
     /// Whether the database has the SQL that takes it back.
     public let canBeTakenBack: Bool
 
+    /// Whether only some of its batches are done.
+    public let isBegun: Bool
+
     /// Describes a step.
     ///
     /// - Parameters:
@@ -25,18 +28,21 @@ public struct NewerMigration: Equatable, Sendable {
     ///   - appVersion: The version of the program that applied it.
     ///   - older: Whether versions that don't know it work with the database.
     ///   - canBeTakenBack: Whether the database has the SQL that takes it back.
+    ///   - isBegun: Whether only some of its batches are done.
     public init(
         identifier: String,
         appliedAt: Date? = nil,
         appVersion: String? = nil,
         older: OlderVersions? = nil,
-        canBeTakenBack: Bool = false
+        canBeTakenBack: Bool = false,
+        isBegun: Bool = false
     ) {
         self.identifier = identifier
         self.appliedAt = appliedAt
         self.appVersion = appVersion
         self.older = older
         self.canBeTakenBack = canBeTakenBack
+        self.isBegun = isBegun
     }
 }
 
@@ -48,7 +54,11 @@ extension NewerMigration: CustomStringConvertible {
         }
         let version = appVersion.map { " by version \($0)" }
         let applied =
-            date == nil && version == nil ? "" : " was applied\(date ?? "")\(version ?? "")"
+            if isBegun {
+                " is begun"
+            } else {
+                date == nil && version == nil ? "" : " was applied\(date ?? "")\(version ?? "")"
+            }
         let meaning =
             switch older {
             case .work: "older versions work with it"

@@ -98,6 +98,7 @@ import Testing
             """
         )
         try page.runUnseen("rm migrations/0004_shout.sql")
+        try page.runUnseen("migrationkit-cli repair --forget 0004_shout --yes")
         try page.runUnseen("migrationkit-cli rollback")
         try page.write(
             "0003_fill_size",
@@ -118,7 +119,9 @@ import Testing
             - What triggers do counts as in the whole statement: rows that they add or reset aren't visited
               again.
             - If the text of a begun migration is changed, it begins anew, and what the old text has done
-              stays.
+              stays. If its file is gone on purpose, `repair --forget` removes it from the record.
+            - For a version of the program that doesn't have it, a begun migration is like an applied one:
+              [older versions](OlderVersions.md) work with it or don't.
             - A migration with a batch has only such statements, each below its own `-- migrate:batch`, and
               parts with [checks](Checks.md). What it requires is checked before the first batch, what it
               checks after the last one.

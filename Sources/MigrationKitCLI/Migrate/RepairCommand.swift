@@ -173,13 +173,16 @@ struct RepairCommand: StoreCommand {
         _ overview: MigrationOverview,
         _ runner: GRDBMigrationRunner
     ) throws {
-        for old in renamings.map(\.old) + forget {
+        func check(_ old: String, isRecorded: Bool) throws {
             guard !Set(runner.migrationIdentifiers).has(old) else {
                 throw MigrationRepairError.stillThere(old)
             }
-            guard overview.applied.has(old) else {
-                throw MigrationRepairError.notApplied(old)
-            }
+            guard isRecorded else { throw MigrationRepairError.notApplied(old) }
+        }
+        for (old, _) in renamings { try check(old, isRecorded: overview.applied.has(old)) }
+        for old in forget {
+            let isBegun = overview.begun[old] != nil
+            try check(old, isRecorded: isBegun || overview.applied.has(old))
         }
         for new in renamings.map(\.new) where overview.applied.has(new) {
             throw MigrationRepairError.alreadyApplied(new)

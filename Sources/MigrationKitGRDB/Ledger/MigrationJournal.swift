@@ -242,8 +242,11 @@ extension MigrationJournal {
     }
 
     /// The steps that are begun, by their identifiers.
-    static func begun(_ db: Database) throws -> [String: Begun] {
+    ///
+    /// - Parameter isLast: Whether only the journal's last row is read.
+    static func begun(_ db: Database, last isLast: Bool = false) throws -> [String: Begun] {
         guard try db.hasTable(table), try columns(db).contains(progress) else { return [:] }
+        let last = isLast ? "AND id = (SELECT max(id) FROM main.\(table))" : ""
         return try db.reading(table) {
             let rows = try Row.fetchAll(
                 db,
@@ -252,6 +255,7 @@ extension MigrationJournal {
                         CASE typeof(older) WHEN 'text' THEN older END, julianday(time), progress
                     FROM main.\(table)
                     WHERE event = ? AND typeof(identifier) = 'text' AND typeof(progress) = 'text'
+                        \(last)
                     ORDER BY id
                     """,
                 arguments: [MigrationHistoryEntry.Event.begun]

@@ -91,8 +91,6 @@ extension MigrationRegistry<Database> {
     /// - Returns: The applied steps that the registry doesn't have.
     func checkWorks(with applied: Set<String>, _ db: Database) throws -> [String] {
         let unknown = unknown(among: applied)
-        // The usual case, without the journal.
-        guard !unknown.newer.isEmpty || !unknown.missing.isEmpty else { return [] }
         // Without those, no way back is complete.
         try checkHasAll(applied)
         let newer = try newer(among: applied, db)
@@ -111,17 +109,22 @@ extension MigrationRegistry<Database> {
     }
 
     /// The applied steps that belong to a newer program, as the journal describes them: in the order
-    /// in which they were applied, those that it doesn't know first.
+    /// in which they were applied, those that it doesn't know first. One that it has begun comes last.
     package func newer(among applied: Set<String>, _ db: Database) throws -> [NewerMigration] {
+        // Nothing is recorded while a step's batches are under way.
+        let begun = try MigrationJournal.begun(db, last: true).filter {
+            !applied.has($0.key) && unknown(among: [$0.key]).newer == [$0.key]
+        }.map { NewerMigration(identifier: $0.key, older: $0.value.older, isBegun: true) }
         let newer = unknown(among: applied).newer
-        guard !newer.isEmpty else { return [] }
+        // The usual case, with no more of the journal.
+        guard !newer.isEmpty else { return begun }
         let records = try MigrationJournal.records(db)
         return newer.map { NewerMigration($0, records[$0]) }
             .enumerated().sorted {
                 let times = [$0, $1].map { $0.element.appliedAt ?? .distantPast }
                 return (times[0], $0.offset) < (times[1], $1.offset)
             }
-            .map(\.element)
+            .map(\.element) + begun
     }
 
     /// The applied steps that the registry doesn't have, sorted.

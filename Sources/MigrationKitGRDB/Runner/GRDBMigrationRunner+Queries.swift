@@ -155,7 +155,7 @@ extension GRDBMigrationRunner {
     }
 
     /// The applied steps that the runner doesn't have, because a newer program applied them, oldest
-    /// first.
+    /// first. One that it has begun comes last.
     ///
     /// - Parameter reader: The database.
     /// - Returns: What the database's journal says of them.
@@ -165,7 +165,7 @@ extension GRDBMigrationRunner {
     }
 
     /// The applied steps that the runner doesn't have, because a newer program applied them, oldest
-    /// first.
+    /// first. One that it has begun comes last.
     ///
     /// - Parameter db: A connection to the database.
     /// - Returns: What the database's journal says of them.

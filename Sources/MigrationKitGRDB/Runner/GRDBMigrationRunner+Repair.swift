@@ -41,8 +41,8 @@ extension GRDBMigrationRunner {
     ///     step.
     ///   - renamings: Applied steps that the runner doesn't have, each with the pending step that
     ///     is recorded as applied instead.
-    ///   - forgotten: Applied steps that the runner doesn't have and that are removed from the
-    ///     ledger.
+    ///   - forgotten: Applied or begun steps that the runner doesn't have and that are removed from
+    ///     the record.
     ///   - writer: The database, opened for writing.
     ///   - options: How long to wait for another process that is migrating the database.
     /// - Returns: The identifiers of the steps whose text or rollback in SQL differed, in order.
@@ -96,11 +96,14 @@ extension GRDBMigrationRunner {
         guard !Set(migrationIdentifiers).has(identifier) else {
             throw MigrationRepairError.stillThere(identifier)
         }
-        guard applied.has(identifier) else {
+        if applied.has(identifier) {
+            applied.remove(identifier)
+            try MigrationLedger.remove([identifier], db)
+        } else if event == .forgotten, let begun = try MigrationJournal.begun(db)[identifier] {
+            try MigrationJournal.end(begun, db)
+        } else {
             throw MigrationRepairError.notApplied(identifier)
         }
-        applied.remove(identifier)
-        try MigrationLedger.remove([identifier], db)
         let step = MigrationStep<Database>(
             identifier: identifier,
             sourceFile: "",

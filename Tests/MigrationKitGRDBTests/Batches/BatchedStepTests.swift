@@ -232,6 +232,31 @@ import Testing
         try again.close()
     }
 
+    /// A program without the step can't go on with it, and finds some rows as they were, and some not.
+    @Test func olderVersionKnowsOfAStepThatIsBegun() throws {
+        let runner = try migrations(Self.batched())
+        try runner.migrate(in: writer, options: MigrationOptions(budget: 0))
+        #expect(try filled == 100)
+        let older = try GRDBMigrationRunner(steps: Array(runner.steps.prefix(1)))
+        #expect(try older.newerMigrations(in: writer).map(\.identifier) == ["2"])
+        #expect(try older.hasBeenSuperseded(in: writer))
+        #expect(try older.oldestWorking(in: writer)?.identifier == "2")
+        let error = #expect(throws: MigrationKitError.self) { try older.migrate(in: writer) }
+        guard case .databaseIsNewer(["2"], let steps) = error else {
+            Issue.record("\(String(describing: error))")
+            return
+        }
+        #expect(steps.map(\.canBeTakenBack) == [false] && steps.map(\.isBegun) == [true])
+        #expect(throws: MigrationKitError.cannotDowngrade(steps)) {
+            try older.plannedDowngrade(to: nil, in: writer, options: MigrationOptions())
+        }
+
+        try older.repairMigrations([], renaming: [], forgetting: ["2"], in: writer)
+        #expect(try older.migrate(in: writer).newer.isEmpty)
+        #expect(try older.overview(of: writer).begun.isEmpty)
+        #expect(try filled == 100)
+    }
+
     @Test func cancelledRunSaysThatItPaused() throws {
         let cancellation = Cancellation()
         let paused = Locked<Int?>(nil)
