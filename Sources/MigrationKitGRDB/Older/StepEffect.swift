@@ -57,7 +57,6 @@ package struct StepEffect {
 
     /// - Parameter after: The schema after the step.
     package func reasons(after: @escaping () -> [SchemaObject]) -> [Reason] {
-        let check = OlderVersionsCheck(before: before, after: after)
         var updated: [String: Set<String>] = [:]
         var deleted: Set<String> = []
         var inserted: Set<String> = []
@@ -73,9 +72,10 @@ package struct StepEffect {
             updated["sqlite_sequence"] = nil
             deleted.remove("sqlite_sequence")
         }
+        let check = OlderVersionsCheck(before: before, after: after, inserted: inserted)
         var reasons = changes.sorted { $0.key < $1.key }.flatMap { check.reasons(for: $0.value) }
         reasons += check.reasonsOfReaders(after: changes.values).map { Reason($0) }
-        reasons += check.reasons(updated: updated, deleted: deleted, inserted: inserted)
+        reasons += check.reasons(updated: updated, deleted: deleted)
             .map { Reason($0, stillRuns: true) }
         if writesSchema {
             reasons.append(Reason("the schema was written without SQLite's own statements"))

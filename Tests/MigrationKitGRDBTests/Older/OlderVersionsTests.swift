@@ -51,6 +51,14 @@ import Testing
         try GRDBMigrationRunner(steps: [Self.first] + steps)
     }
 
+    /// An index without texts of its own.
+    private static let titlesOfNotes =
+        "CREATE VIRTUAL TABLE w USING fts5 (title, content = note, content_rowid = id); "
+    private static let titleIsGone = """
+        CREATE TRIGGER t AFTER DELETE ON note BEGIN
+        INSERT INTO w (w, rowid, title) VALUES ('delete', old.id, old.title); END;
+        """
+
     private static let rebuild = """
         DROP VIEW titles; DROP VIEW names;
         CREATE TABLE n (id INTEGER PRIMARY KEY, title TEXT NOT NULL, body TEXT);
@@ -254,6 +262,24 @@ import Testing
         ),
         (
             "CREATE TRIGGER t AFTER INSERT ON note BEGIN SELECT json(new.body); END",
+            ["the new trigger 't' may refuse changes of 'note'"]
+        ),
+        (
+            "CREATE VIRTUAL TABLE w USING fts5 (title); CREATE TRIGGER t AFTER DELETE ON note BEGIN "
+                + "DELETE FROM w WHERE rowid = old.id; END",
+            []
+        ),
+        (titlesOfNotes + titleIsGone + "INSERT INTO w (w) VALUES ('rebuild')", []),
+        (titlesOfNotes + titleIsGone, ["the new trigger 't' may refuse changes of 'note'"]),
+        (
+            titlesOfNotes
+                + "INSERT INTO w (w) VALUES ('rebuild'); CREATE TRIGGER t AFTER UPDATE ON note "
+                + "BEGIN UPDATE w SET title = new.title WHERE rowid = new.id; END",
+            ["the new trigger 't' may refuse changes of 'note'"]
+        ),
+        (
+            "CREATE VIRTUAL TABLE w USING rtree (id, low, high); CREATE TRIGGER t AFTER INSERT ON note "
+                + "BEGIN INSERT INTO w VALUES (new.id, new.title, new.body); END",
             ["the new trigger 't' may refuse changes of 'note'"]
         ),
         (
