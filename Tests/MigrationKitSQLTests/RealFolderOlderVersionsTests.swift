@@ -60,7 +60,10 @@ struct RealFolderOlderVersionsTests {
             try store.copy("store.db", to: "before.db")
             let older: OlderVersions?
             do {
-                let runner = try GRDBMigrationRunner(steps: applied + [step])
+                let runner = try GRDBMigrationRunner(
+                    steps: applied + [step],
+                    enforceLexicographicOrder: false
+                )
                 older = try store.withDatabase("store.db") {
                     try runner.migrate(in: $0).steps.last?.older
                 }
@@ -117,7 +120,8 @@ struct RealFolderOlderVersionsTests {
                     try RowMaker(db, &random).corpus(first: touched.joined(separator: " "))
                 }
                 // Rows that the step adds are no change for a version before it.
-                let adds = try corpus.contains { statement, reads in
+                let reads = Set(corpus.flatMap { [$0.statement] + $0.reads })
+                let adds = try reads.contains { statement in
                     guard statement.hasPrefix("SELECT") else { return false }
                     let rows = try [before, after].map { try Self.run(statement, [], $0)[0] }
                     return rows[0] != rows[1] && Set(rows[0]).isSubset(of: rows[1])
