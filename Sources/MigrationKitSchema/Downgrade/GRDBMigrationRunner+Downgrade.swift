@@ -105,7 +105,7 @@ extension GRDBMigrationRunner {
         backup: String? = nil,
         of version: Int? = nil
     ) -> Downgrade {
-        let before = Locked<TableContents?>(nil)
+        let before = Locked<TableHashes?>(nil)
         return Downgrade(
             to: target,
             backup: backup,
@@ -113,11 +113,11 @@ extension GRDBMigrationRunner {
                 guard try version == nil || MigrationLedger.dataVersion(db) == version else {
                     throw MigrationKitError.changedDuringDowngrade
                 }
-                let contents = try TableContents(of: db)
+                let contents = try TableHashes(of: db)
                 before.withLock { $0 = contents }
             },
             check: { db in
-                let contents = try TableContents(of: db)
+                let contents = try TableHashes(of: db)
                 let lost = before.withLock { $0?.losses(to: contents) ?? [] }
                 losses.withLock { $0 = lost }
                 try checkSchema(afterDowngrade: db, comparison)

@@ -201,9 +201,9 @@ import Testing
     func lossesOfALargeDatabaseAreListedBySums(_ sql: String, _ losses: [String]) throws {
         try migrate()
         let found = try writer.write { db in
-            let before = try TableContents(of: db, keepingAtMost: 2)
+            let before = try TableHashes(of: db, keepingAtMost: 2)
             try db.execute(sql: sql)
-            return try before.losses(to: TableContents(of: db, keepingAtMost: 2))
+            return try before.losses(to: TableHashes(of: db, keepingAtMost: 2))
         }
         #expect(found.map(\.description) == losses)
     }

@@ -5,7 +5,7 @@ import MigrationKitGRDB
 
 /// What is in the tables of a database, as far as it takes to tell what a change has lost: a hash of
 /// each value.
-struct TableContents: Sendable {
+struct TableHashes: Sendable {
     fileprivate struct Column {
         let name: String
         /// How many aren't NULL.
@@ -57,7 +57,7 @@ struct TableContents: Sendable {
     // MARK: - Losses
 
     /// What is here and not in the contents after a change.
-    func losses(to after: TableContents) -> [MigrationDowngrade.Loss] {
+    func losses(to after: TableHashes) -> [MigrationDowngrade.Loss] {
         let new = after.tables.filter { table($0.name) == nil }
         return tables.sorted { $0.name < $1.name }.flatMap { old -> [MigrationDowngrade.Loss] in
             if let same = after.table(old.name) { return old.losses(to: same) }
@@ -75,7 +75,7 @@ struct TableContents: Sendable {
     }
 }
 
-extension TableContents.Table {
+extension TableHashes.Table {
     /// Whether it may be a table under its new name.
     fileprivate func isOther(than old: Self) -> Bool {
         rowCount >= old.rowCount && columns.contains { old.place(of: $0.name) != nil }
@@ -170,7 +170,7 @@ extension TableContents.Table {
     }
 }
 
-extension TableContents.Rows {
+extension TableHashes.Rows {
     /// The rows with the same key.
     fileprivate func pairs(with new: Self) -> [(old: Int, new: Int)] {
         let places = Dictionary(zip(new.keys, new.keys.indices)) { first, _ in first }
@@ -180,7 +180,7 @@ extension TableContents.Rows {
 
 // MARK: - Reading
 
-extension TableContents.Table {
+extension TableHashes.Table {
     fileprivate init(_ name: String, in db: Database, _ left: inout Int) throws {
         self.init(name: name)
         let all = try Row.fetchAll(
@@ -189,7 +189,7 @@ extension TableContents.Table {
             arguments: [name]
         )
         // The hidden columns of a virtual table are no content.
-        columns = all.filter { ($0[1] as Int) != 1 }.map { TableContents.Column(name: $0[0]) }
+        columns = all.filter { ($0[1] as Int) != 1 }.map { TableHashes.Column(name: $0[0]) }
         let key = all.map { (name: $0[0] as String, place: $0[2] as Int) }
             .filter { $0.place > 0 }.sorted { $0.place < $1.place }.map(\.name)
         let rowID = try db.rowIDName(of: name, without: columns.map(\.name))
