@@ -130,7 +130,8 @@ public struct MigrationCheck: Sendable {
     /// author, or because the runner judges so when it applies it.
     ///
     /// The statements are those that name all of the older version's columns: each table and view is
-    /// read, and each table gets rows, changes and deletes them.
+    /// read, and each table gets rows, changes and deletes them. What fails already on a database of the
+    /// older version isn't judged.
     ///
     /// - Throws: ``MigrationCheckError/olderVersionFails(step:statement:reason:)``; and what
     ///   ``freshInstall()`` throws.
@@ -140,11 +141,15 @@ public struct MigrationCheck: Sendable {
             var version: String?
             for identifier in versions.identifiers {
                 let statements = try database.read { try OlderStatements(of: $0) }
+                let older = database
                 database = try versions.copy(of: database)
                 try versions.migrate(database, from: version, upTo: identifier)
                 let records = try versions.runner.migrationRecords(in: database)
                 if records[identifier]?.older == .work {
-                    try statements.run(on: versions.copy(of: database), after: identifier)
+                    try statements.working(on: older).run(
+                        on: versions.copy(of: database),
+                        after: identifier
+                    )
                 }
                 version = identifier
             }

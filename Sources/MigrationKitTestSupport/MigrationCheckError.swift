@@ -78,7 +78,7 @@ extension MigrationCheckError: LocalizedError {
         case .reapplicationLeadsElsewhere(let step, _):
             "the migration '\(step)' produces a different schema after its rollback"
         case .olderVersionFails(let step, let statement, let reason):
-            "'\(step)' says that older versions work with it, but '\(statement)' fails: \(reason)"
+            "older versions should work with '\(step)', but '\(statement)' fails: \(reason)"
         }
     }
 

@@ -3,11 +3,12 @@ import MigrationKitGRDB
 
 /// Statements that a version may run: with the names of all columns that it knows.
 struct OlderStatements {
-    private let statements: [String]
+    /// Those of each table and view.
+    private var objects: [[String]]
 
     /// - Parameter tables: Tables and views, by their names in lower case; `nil` for all.
     init(of db: Database, _ tables: Set<String>? = nil) throws {
-        statements = try SchemaObject.own(of: db).flatMap { object -> [String] in
+        objects = try SchemaObject.own(of: db).map { object in
             guard object.kind == .table || object.kind == .view, !object.isVirtualTable,
                 tables?.contains(object.name.foldedName) ?? true
             else { return [] }
@@ -35,20 +36,41 @@ struct OlderStatements {
         }
     }
 
+    /// Leaves out the tables and views with which the version itself can't work.
+    ///
+    /// - Parameter database: One of that version.
+    func working(on database: DatabaseQueue) throws -> OlderStatements {
+        var statements = self
+        statements.objects = try objects.filter { try failure(of: $0, on: database) == nil }
+        return statements
+    }
+
     func run(on database: DatabaseQueue, after step: String) throws {
+        for object in objects {
+            guard let (statement, error) = try failure(of: object, on: database) else { continue }
+            let reason = error.message ?? "\(error.resultCode)"
+            throw CheckFailure(
+                .olderVersionFails(step: step, statement: statement, reason: reason),
+                cause: error
+            )
+        }
+    }
+
+    private func failure(
+        of statements: [String],
+        on database: DatabaseQueue
+    ) throws -> (statement: String, error: DatabaseError)? {
+        var failure: (String, DatabaseError)?
         try database.undoing { db in
-            for statement in statements {
+            for statement in statements where failure == nil {
                 do {
                     try db.execute(sql: statement)
                 } catch let error as DatabaseError {
-                    let reason = error.message ?? "\(error.resultCode)"
-                    throw CheckFailure(
-                        .olderVersionFails(step: step, statement: statement, reason: reason),
-                        cause: error
-                    )
+                    failure = (statement, error)
                 }
             }
         }
+        return failure
     }
 }
 

@@ -56,6 +56,22 @@ import Testing
         }
     }
 
+    /// The rename has left a foreign key to a table that is gone.
+    @Test func tableThatFailsBeforeTheStepIsNotItsFault() throws {
+        let steps = [
+            step(
+                "0001",
+                """
+                CREATE TABLE a (id INTEGER PRIMARY KEY);
+                CREATE TABLE b (id INTEGER PRIMARY KEY, a REFERENCES gone (id));
+                INSERT INTO b VALUES (1, NULL);
+                """
+            ),
+            step("0002", "ALTER TABLE b ADD COLUMN c"),
+        ]
+        try MigrationCheck(steps: steps).everyOlderVersion()
+    }
+
     @Test func noStepsPass() throws {
         let report = try MigrationCheck(steps: []).everything()
         #expect(report.steps.isEmpty)

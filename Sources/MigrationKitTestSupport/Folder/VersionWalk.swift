@@ -96,6 +96,7 @@ struct VersionWalk {
             after: after,
             tables: sql.tables(among: schema, after).union(rows?.tables ?? [])
         )
+        let olderWithRows = try rows.map { try versions.copy(of: $0.database) } ?? database
         var withRows = rows?.database
         let contents = try withRows.map { try TableContents(of: $0, trial.tables) }
         do {
@@ -144,6 +145,7 @@ struct VersionWalk {
         if let affected {
             let test = try checking(.older, step) {
                 let older = try database.read { try OlderStatements(of: $0, affected) }
+                    .working(on: olderWithRows)
                 try older.run(on: versions.copy(of: withRows ?? next), after: step.identifier)
             }
             cases.append(test)
