@@ -531,6 +531,19 @@ import Testing
         #expect(older.allSatisfy { $0.failure == nil }, "\(older)")
     }
 
+    /// 'migrate' says the same.
+    @Test func adviceIsThatForTheError() throws {
+        let fault = Fault(
+            .install,
+            "a string in double quotes",
+            ("UPDATE users SET name = \"x\";", nil),
+            names: ""
+        )
+        let failures = try report(fault, isNearMiss: false).cases.compactMap(\.failure)
+        #expect(failures.count == 1)
+        #expect(failures.first?.advice.contains("double-quoted-strings = true") == true)
+    }
+
     @Test(arguments: rollbacks + upgrades + rows + own)
     func faultIsFoundAndItsNearMissIsNot(_ fault: Fault) throws {
         let found = try report(fault, isNearMiss: false).cases.filter { $0.failure != nil }

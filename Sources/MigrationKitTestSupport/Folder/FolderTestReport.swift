@@ -1,5 +1,6 @@
 import MigrationKit
 import MigrationKitCommon
+import MigrationKitLint
 import MigrationKitSQL
 
 /// What the tests of a folder have found.
@@ -91,8 +92,15 @@ extension FolderTestReport.Failure {
     init(_ failure: CheckFailure) {
         message = failure.finding.localizedDescription
         difference = failure.finding.difference ?? ""
-        // The runner knows better what to do about what it refuses.
-        let refusal = failure.cause as? MigrationKitError
-        advice = refusal?.recoverySuggestion ?? failure.finding.advice
+        // The runner knows better what to do about what it refuses, and 'migrate' says the same about an
+        // error on a new database.
+        let refusal = (failure.cause as? MigrationKitError)?.recoverySuggestion
+        var hint: LintAdvice?
+        if case .freshInstallFailed = failure.finding {
+            hint = (failure.cause as? SQLStatementError).flatMap {
+                LintAdvice(sqliteMessage: $0.sqliteMessage)
+            }
+        }
+        advice = refusal ?? hint?.text ?? failure.finding.advice
     }
 }
