@@ -61,7 +61,9 @@ final class RunMonitor: Sendable {
     /// Notes the violations of foreign keys, if they may remain.
     func noteViolations(_ db: Database) throws {
         guard allowsViolations else { return }
-        let violations = try watching(db) { try ForeignKeyViolations(db) }
+        let violations = try watching(db) {
+            try db.withLargeCache { try ForeignKeyViolations(db) }
+        }
         state.withLock { $0.violations = violations }
     }
 

@@ -19,6 +19,14 @@ enum ForeignKeyCheck {
         case .immediate where try db.enforcesForeignKeys && !db.hasOpenForeignKeys: return
         case .immediate, .deferred: break
         }
+        try db.withLargeCache { try run(after: step, allowing: earlier, db) }
+    }
+
+    private static func run(
+        after step: MigrationStep<Database>,
+        allowing earlier: ForeignKeyViolations?,
+        _ db: Database
+    ) throws {
         if let earlier, try ForeignKeyViolations(db).areAmong(earlier) { return }
         let violations = try db.foreignKeyViolations()
         guard let first = try violations.next() else { return }

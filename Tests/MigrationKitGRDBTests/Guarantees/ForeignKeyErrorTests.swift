@@ -140,4 +140,21 @@ import Testing
             .migrate(in: writer, options: .init(transaction: transaction))
         #expect(checks.values.count == 3, "\(checks.values)")
     }
+
+    /// It jumps from parent to parent, in the order of the children.
+    @Test func largeDatabaseIsCheckedWithALargeCache() throws {
+        let statements = Recorder<String>()
+        let writer = try store.open { configuration in
+            configuration.prepareDatabase { db in
+                db.trace { statements.append("\($0)") }
+            }
+        }
+        let large = step("0004", "CREATE TABLE a (b); INSERT INTO a VALUES (zeroblob(4000000))")
+        try GRDBMigrationRunner(steps: itemSteps() + [large]).migrate(in: writer)
+        let checks = statements.values.filter {
+            $0.contains("cache_size =") || $0.contains("foreign_key_check")
+        }
+        let last = try #require(checks.lastIndex { $0.contains("foreign_key_check") })
+        #expect(checks.count == last + 2 && checks[last - 1].contains("cache_size"), "\(checks)")
+    }
 }
