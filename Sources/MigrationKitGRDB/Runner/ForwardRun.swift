@@ -342,7 +342,7 @@ struct ForwardRun {
         }
         // Others write meanwhile: a check that reads everything must not keep them from it.
         try writer.readingWithConstraints { db in
-            try monitor.watching(db) {
+            try monitor.checkBatches(in: db) {
                 try step.checks.run(in: db) { .checkFailed($0) }
                 try ForeignKeyCheck.run(after: step, allowing: monitor.violations, in: db)
                 try monitor.verifying { try verify(db, plan) }

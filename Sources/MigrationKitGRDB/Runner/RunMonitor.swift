@@ -162,6 +162,17 @@ final class RunMonitor: Sendable {
         return try watching(db, work)
     }
 
+    /// Checks what the batches have done, perhaps on another connection.
+    func checkBatches(in db: Database, _ work: () throws -> Void) throws {
+        let total = db.totalChangesCount
+        state.withLock { state in
+            guard let changes = state.running?.changes else { return }
+            state.running?.changesBefore = total - changes
+            state.running?.secondsLeft = nil
+        }
+        try watching(db, work)
+    }
+
     /// Notes how far the batches came.
     ///
     /// - Parameter secondsLeft: How long they will still take, if that can be told.

@@ -93,6 +93,36 @@ import Testing
         #expect(try filled == 1000)
     }
 
+    /// No batch is left then, and the check may run on another connection.
+    @Test(arguments: [false, true]) func checkAfterTheBatchesIsToldWithTheirRows(
+        _ isPool: Bool
+    ) throws {
+        let slow = CheckQuery(
+            "slow",
+            sql: """
+                WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 1000000)
+                SELECT i FROM n WHERE i < 0
+                """
+        )
+        let events = Recorder<MigrationEvent>()
+        let writer: any DatabaseWriter = isPool ? try store.openPool() : self.writer
+        try migrations(Self.batched(checks: [slow])).migrate(
+            in: writer,
+            options: MigrationOptions(observer: { events.append($0) })
+        )
+        let advances = events.values.indices.filter {
+            if case .stepAdvanced("2", _) = events.values[$0] { true } else { false }
+        }
+        let last = try #require(advances.last)
+        guard case .stepAdvanced("2", rowsChanged: 1000) = events.values[last] else {
+            Issue.record("\(events.values[last])")
+            return
+        }
+        if case .stepExpects = events.values[last + 1] {
+            Issue.record("\(events.values[last + 1])")
+        }
+    }
+
     @Test(arguments: [1, 2, 1000]) func columnIsFilledByTheKeyOfItsTable(_ rows: Int) throws {
         let table = step(
             "1",
