@@ -115,7 +115,8 @@ import Testing
               changes is refused, other than row by row; an `INSERT` may ask with `EXISTS` or `IN` whether a
               row is there. `OR REPLACE` is refused, since it may delete other rows.
             - Foreign keys are enforced in each batch. If another table would be changed by one (`CASCADE`,
-              `SET NULL`), the statement is refused: change that table first.
+              `SET NULL`), the batch is undone, and the run stops: change that table's rows first. If the table
+              of the statement has triggers, it is refused before the first batch.
             - What triggers do counts as in the whole statement: rows that they add or reset aren't visited
               again.
             - If the text of a begun migration is changed, it begins anew, and what the old text has done

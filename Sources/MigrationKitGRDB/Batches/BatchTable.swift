@@ -10,6 +10,8 @@ struct BatchTable {
     /// What identifies a row: the rowid, or the primary key of a table WITHOUT ROWID.
     private let keys: [String]
     private let index: String
+    /// What refuses a batch that changes another table by a foreign key; `nil` if none can.
+    private let action: String?
 
     /// - Parameter step: The step's identifier.
     /// - Throws: `MigrationKitError.unusableBatch(_:reason:)`.
@@ -27,13 +29,21 @@ struct BatchTable {
                 reason: "'\(statement.table)' is no table with a key"
             )
         }
-        try checkActions(of: batch, in: db)
+        action = try Self.action(of: batch, statement, in: db)
+        // What they change can't be told from what a foreign key changes.
+        if let action, try hasTrigger(in: db) {
+            throw MigrationKitError.unusableBatch(name, reason: action)
+        }
     }
 
     /// Foreign keys are enforced in a batch, since others write meanwhile. What they do then to other
     /// tables, the statement doesn't say. <https://www.sqlite.org/foreignkeys.html#fk_actions>
-    private func checkActions(of batch: MigrationBatch, in db: Database) throws {
-        guard statement.verb != .insert else { return }
+    private static func action(
+        of batch: MigrationBatch,
+        _ statement: BatchStatement,
+        in db: Database
+    ) throws -> String? {
+        guard statement.verb != .insert else { return nil }
         let assigned = SQLTokens(batch.sql).tokens[...].assignedNames
         let references = try Row.fetchAll(
             db,
@@ -51,14 +61,20 @@ struct BatchTable {
             if statement.verb == .update, let column, let assigned, !assigned.contains(column) {
                 continue
             }
-            throw MigrationKitError.unusableBatch(
-                name,
-                reason: """
-                    '\(reference[0] as String)' refers to '\(statement.table)' with \(action), and would \
-                    be changed, too
-                    """
-            )
+            return """
+                '\(reference[0] as String)' refers to '\(statement.table)' with \(action), and would be \
+                changed, too: change its rows first
+                """
         }
+        return nil
+    }
+
+    private func hasTrigger(in db: Database) throws -> Bool {
+        let sql = """
+            SELECT EXISTS (SELECT 1 FROM main.sqlite_schema
+            WHERE type = 'trigger' AND tbl_name = ? COLLATE NOCASE)
+            """
+        return try Bool.fetchOne(db, sql: sql, arguments: [statement.table]) ?? false
     }
 
     /// The number of values in a key.
@@ -124,6 +140,7 @@ struct BatchTable {
     /// Runs the statement for the rows behind one key, up to another.
     ///
     /// - Returns: How many rows it has changed.
+    /// - Throws: `MigrationKitError.unusableBatch(_:reason:)` if a foreign key has changed others.
     private func run(after key: [DatabaseValue]?, through end: [DatabaseValue], in db: Database)
         throws
         -> Int
@@ -134,13 +151,20 @@ struct BatchTable {
             return key == nil
                 ? upper : "\(upper) AND \(comparison(list, ">", from: keys.count + 1))"
         }
+        let before = db.totalChangesCount
         try db.cachedStatement(sql: sql).execute(arguments: StatementArguments(end + (key ?? [])))
-        return db.changesCount
+        let changes = db.changesCount
+        // Only the total has those of foreign keys. <https://www.sqlite.org/c3ref/total_changes.html>
+        if let action, db.totalChangesCount - before != changes {
+            throw MigrationKitError.unusableBatch(name, reason: action)
+        }
+        return changes
     }
 
     /// Runs it, and once more: the second time must change nothing.
     ///
-    /// - Throws: `MigrationKitError.batchRepeats(_:)`; a `DatabaseError`.
+    /// - Throws: `MigrationKitError.batchRepeats(_:)`; `MigrationKitError.unusableBatch(_:reason:)`; a
+    ///   `DatabaseError`.
     func runTwice(after key: [DatabaseValue]?, through end: [DatabaseValue], in db: Database) throws
         -> Int
     {
