@@ -114,6 +114,8 @@ import Testing
             - A batch sees what those before it have changed. So a statement that reads the table that it
               changes is refused, other than row by row; an `INSERT` may ask with `EXISTS` or `IN` whether a
               row is there. `OR REPLACE` is refused, since it may delete other rows.
+            - A subquery such as `IN (SELECT …)` runs again in each batch. If it reads much, write `EXISTS`, which
+              looks up each row in an index.
             - Foreign keys are enforced in each batch. If another table would be changed by one (`CASCADE`,
               `SET NULL`), the batch is undone, and the run stops: change that table's rows first. If the table
               of the statement has triggers, it is refused before the first batch.
@@ -136,7 +138,7 @@ import Testing
 
             | option | default | |
             | --- | --- | --- |
-            | `rows=5000` | as many as take some hundredths of a second | how many rows a batch has at most |
+            | `rows=5000` | as many as take some hundredths of a second, or as long as the batch takes without them | how many rows a batch has at most |
             | `pause=20ms` | none; 30 ms while others write | how long to wait between two batches at least |
             | `log=32MB` | 64 MB, at least 8 MB | how large the write-ahead log may become: at the limit, a run waits until nobody reads what is in it, as long as for a lock, and then stops with `logStaysFull` |
 

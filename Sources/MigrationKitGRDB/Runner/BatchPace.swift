@@ -5,7 +5,11 @@ import MigrationKit
 struct BatchPace {
     private(set) var rows: Int
     private var most: Int
-    private let hold: ClosedRange<Double>
+    private let wantedHold: ClosedRange<Double>
+    /// Longer if a batch of few rows takes most of that, too.
+    private var hold: ClosedRange<Double>
+    /// The first of several batches in a row that held the lock for too long.
+    private var slow: (rows: Int, seconds: Double)?
     /// That of the last look. It changes when another connection commits.
     private var dataVersion: Int?
     private var contendedUntil: ContinuousClock.Instant?
@@ -24,7 +28,7 @@ struct BatchPace {
         isDisturbed = isResumed
         most = batch.rows ?? Self.most
         rows = min(most, 500)
-        self.hold = hold
+        (wantedHold, self.hold) = (hold, hold)
     }
 
     /// Whether another connection has committed within the last seconds.
@@ -50,16 +54,38 @@ struct BatchPace {
     mutating func leave(_ db: Database) { changes = db.totalChangesCount }
 
     /// Runs a batch, and sets how many rows the next one has.
-    mutating func timing<Value>(_ body: () throws -> Value) throws -> Value {
-        let start = ContinuousClock.now
-        let value = try body()
-        let seconds = (.now - start) / .seconds(1)
-        if seconds < hold.lowerBound {
-            rows = min(2 * rows, most)
-        } else if seconds > hold.upperBound {
-            rows = max(Int(Double(rows) * hold.upperBound / seconds * 0.8), 1)
+    ///
+    /// - Parameter body: Calls what it is given when it has the lock.
+    mutating func timing(_ body: (_ begin: () -> Void) throws -> Void) throws {
+        var start = ContinuousClock.now
+        try body { start = .now }
+        note(seconds: (.now - start) / .seconds(1))
+    }
+
+    /// - Parameter seconds: How long a batch of that many rows has held the lock.
+    mutating func note(seconds: Double) {
+        if seconds <= hold.upperBound {
+            slow = nil
+            // It was something else that took the time.
+            if seconds < hold.lowerBound / 2 { hold = wantedHold }
+            let growth = hold == wantedHold ? 2 : 4
+            if seconds < hold.lowerBound { rows = min(growth * rows, most) }
+            return
         }
-        return value
+        if let slow, rows <= slow.rows / 2 {
+            let ofRow = max(slow.seconds - seconds, 0) / Double(slow.rows - rows)
+            let own = seconds - ofRow * Double(rows)
+            // A slow disk, or a subquery that reads a table in each batch: fewer rows hardly help.
+            if own > hold.lowerBound {
+                hold = 2 * own...4 * own
+                let isMuch = ofRow * Double(slow.rows) > 2 * own
+                rows = isMuch ? max(Int(2 * own / ofRow), 1) : slow.rows
+                self.slow = nil
+                return
+            }
+        }
+        slow = slow ?? (rows, seconds)
+        rows = max(Int(Double(rows) * hold.upperBound / seconds * 0.8), 1)
     }
 }
 

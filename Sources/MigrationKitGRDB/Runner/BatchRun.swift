@@ -18,7 +18,7 @@ struct BatchRun {
     /// The time for batches is over.
     struct Paused: Error {}
 
-    /// How long a batch should hold the lock, in seconds.
+    /// How long a batch should hold the lock, in seconds, unless it needs most of that for itself.
     private static let hold = 0.015...0.03
     /// At least as long as others wait before they ask again.
     /// <https://www.sqlite.org/c3ref/busy_timeout.html>
@@ -117,7 +117,9 @@ struct BatchRun {
                 guard let last = begun.progress.last?.map(\.databaseValue),
                     let end = try table.end(after: key, upTo: last, rows: pace.rows, in: db)
                 else { return true }
-                try pace.timing { try change(table, batch, after: key, through: end, db) }
+                try pace.timing { begin in
+                    try change(table, batch, after: key, through: end, db, begin)
+                }
                 if begun.progress.passes == 0 {
                     try estimate.note { try table.share(before: end, upTo: last, in: db) }
                 }
@@ -140,16 +142,20 @@ struct BatchRun {
     }
 
     /// Runs one batch in a transaction, and notes how far it came.
+    ///
+    /// - Parameter begin: Called when it has the lock.
     private mutating func change(
         _ table: BatchTable,
         _ batch: MigrationBatch,
         after key: [DatabaseValue]?,
         through end: [DatabaseValue],
-        _ db: Database
+        _ db: Database,
+        _ begin: () -> Void
     ) throws {
         var next = begun
         var changes = 0
         try db.inTransaction(.immediate) {
+            begin()
             try StepTransaction(on: db, settings).run(step.identifier) { db in
                 try run.monitor.batch(in: db, after: next.progress.rowsChanged) {
                     changes = try batch.naming {
