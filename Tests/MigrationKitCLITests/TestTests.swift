@@ -123,6 +123,34 @@ import Testing
         #expect(try test().status == 3)
     }
 
+    /// Two lists of values, and a parent of which no row can be generated.
+    @Test func rowsFitTheListsOfTheirColumnsAndHaveTheirParents() throws {
+        try tool.write(
+            "0001_users",
+            up: """
+                CREATE TABLE users (
+                    id INTEGER PRIMARY KEY,
+                    state TEXT NOT NULL CHECK (state IN ('NORMAL', 'ARCHIVED')),
+                    sight TEXT NOT NULL CHECK (sight IN ('PUBLIC', 'PRIVATE')),
+                    pinned INTEGER NOT NULL CHECK (pinned IN (0, 1))
+                );
+                CREATE TABLE codes (code TEXT PRIMARY KEY CHECK (code GLOB 'A[0-9][0-9][0-9]'));
+                CREATE TABLE uses (code TEXT NOT NULL REFERENCES codes (code));
+                """,
+            down: "DROP TABLE uses; DROP TABLE codes; DROP TABLE users;"
+        )
+        try tool.write(
+            "0002_name",
+            up:
+                "UPDATE users SET pinned = 0 WHERE id < 0; UPDATE uses SET code = 'A123' WHERE false;"
+        )
+        let result = try test()
+        #expect(result.status == 0, "\(result)")
+        #expect(result.stdout.contains("0002_name: no generated row fits the constraints of uses"))
+        try tool.write("0002_name", up: "UPDATE users SET pinned = 0 WHERE id < 0;")
+        #expect(try !test().stdout.contains("not judged"))
+    }
+
     @Test func sinceTestsOnlyWhatComesAfter() throws {
         #expect(try test("--since", "0002").status == 0)
         #expect(try test("--since", "0001").status == 3)

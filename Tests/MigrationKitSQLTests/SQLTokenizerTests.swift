@@ -108,12 +108,13 @@ import MigrationKit
             let file = try SQLFile(name: name, contents: Array(contents))
             let outline = try SQLOutline(of: file)
             let down = try #require(outline.markers.last?.range.lowerBound)
-            let ours = outline.statements.map(\.range.upperBound).filter { $0 < down }
+            let statements = outline.statements + outline.checkParts.flatMap(\.statements)
+            let ours = statements.map(\.range.upperBound).filter { $0 < down }.sorted()
             let text = file.text(in: 0..<down)
             try database.run { db in
                 var theirs: [Int] = []
-                let statements = try db.allStatements(sql: text)
-                while let statement = try statements.next() {
+                let compiled = try db.allStatements(sql: text)
+                while let statement = try compiled.next() {
                     let sql = try #require(sqlite3_sql(statement.sqliteStatement))
                     theirs.append((theirs.last ?? 0) + strlen(sql))
                     try statement.execute()

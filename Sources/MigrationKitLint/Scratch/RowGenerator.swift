@@ -60,13 +60,13 @@ struct RowGenerator {
                 )
             else { return }
             let keys = columns.map { references(of: $0, in: table, db) }
-            let literals = table.checks.flatMap { Self.literals($0.expression.meaning) }
+            let checks = table.checks.map(\.expression.meaning)
             for row in 0..<Self.rowCount {
                 var attempt = 0
                 let candidates = Candidates(
                     choices: columns.indices.map { place in
                         keys[place].map { $0.rotated(by: row) }
-                            ?? Self.choices(for: columns[place], at: place, row, literals)
+                            ?? Self.choices(for: columns[place], at: place, row, checks)
                     }
                 )
                 for values in candidates {
@@ -82,8 +82,8 @@ struct RowGenerator {
 
     // MARK: - Values
 
-    /// The keys of the parent's rows; `nil` if the column is in no foreign key, or its parent has
-    /// no row.
+    /// The keys of the parent's rows, or NULL if it has none; `nil` if the column is in no foreign key
+    /// of a table that is there.
     private func references(
         of column: SchemaModel.Column,
         in table: SchemaModel.Table,
@@ -101,8 +101,8 @@ struct RowGenerator {
                 db,
                 sql: "SELECT \(name) FROM main.\(parent) LIMIT \(Self.rowCount)"
             )
-            guard let keys, !keys.isEmpty else { return nil }
-            return keys
+            // A row without its parent would be a violation that no step has made.
+            return keys.flatMap { $0.isEmpty ? [.null] : $0 }
         }
         return nil
     }
@@ -111,20 +111,26 @@ struct RowGenerator {
         for column: SchemaModel.Column,
         at place: Int,
         _ row: Int,
-        _ literals: [DatabaseValue]
+        _ checks: [String]
     ) -> [DatabaseValue] {
         let number = place * 100 + row + 1
         let date = "2024-01-0\(row + 1)"
         let bytes = Data([UInt8(truncatingIfNeeded: place), UInt8(row)])
         let typical: [any DatabaseValueConvertible] =
             switch column.affinity {
-            case .integer: [number, row % 2]
+            case .integer: [number, row % 2, row]
             case .real: [Double(number) + 0.5, Double(row) + 0.5, 0.5]
             case .text: ["c\(place)r\(row)", date, "\(number)"]
             case .blob: [bytes, "c\(place)r\(row)", number]
             case .numeric: [number, row % 2, date]
             }
-        let json: [any DatabaseValueConvertible] = ["{\"k\":\(row)}", "[\(row)]"]
+        // They are at the same place in all columns, which are tried together.
+        let literals = checks.filter { check in
+            SQLTokens(check).tokens.contains { $0.name.isSameName(as: column.name) }
+        }.flatMap(Self.literals)
+        let isNumber = [.integer, .real].contains(column.affinity)
+        let json: [any DatabaseValueConvertible] =
+            isNumber ? [] : ["{\"k\":\(row)}", "[\(row)]"]
         return typical.map(\.databaseValue) + literals + json.map(\.databaseValue)
             + (column.isNotNull ? [] : [.null])
     }
@@ -141,7 +147,7 @@ struct RowGenerator {
     }
 }
 
-/// Rows to try: first values of the declared types, then those that the CHECK constraints name, in
+/// Rows to try: first values of the declared types, then those that the columns' CHECK constraints name, in
 /// all columns at once and in one column after the other.
 private struct Candidates: Sequence {
     let choices: [[DatabaseValue]]
