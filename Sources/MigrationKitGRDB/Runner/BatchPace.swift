@@ -9,7 +9,10 @@ struct BatchPace {
     /// Longer if a batch of few rows takes most of that, too.
     private var hold: ClosedRange<Double>
     /// The first of several batches in a row that held the lock for too long.
-    private var slow: (rows: Int, seconds: Double)?
+    private var slow: (rows: Int, seconds: Double, own: Double?)?
+    /// How many batches may still take that longer time.
+    private var batchesLeft = 0
+    private static let trust = 200
     /// That of the last look. It changes when another connection commits.
     private var dataVersion: Int?
     private var contendedUntil: ContinuousClock.Instant?
@@ -64,6 +67,11 @@ struct BatchPace {
 
     /// - Parameter seconds: How long a batch of that many rows has held the lock.
     mutating func note(seconds: Double) {
+        if hold != wantedHold {
+            batchesLeft -= 1
+            // It is found again, if it is still so.
+            if batchesLeft == 0 { (hold, slow) = (wantedHold, nil) }
+        }
         if seconds <= hold.upperBound {
             slow = nil
             // It was something else that took the time.
@@ -72,20 +80,31 @@ struct BatchPace {
             if seconds < hold.lowerBound { rows = min(growth * rows, most) }
             return
         }
-        if let slow, rows <= slow.rows / 2 {
-            let ofRow = max(slow.seconds - seconds, 0) / Double(slow.rows - rows)
-            let own = seconds - ofRow * Double(rows)
-            // A slow disk, or a subquery that reads a table in each batch: fewer rows hardly help.
-            if own > hold.lowerBound {
-                hold = 2 * own...4 * own
-                let isMuch = ofRow * Double(slow.rows) > 2 * own
-                rows = isMuch ? max(Int(2 * own / ofRow), 1) : slow.rows
-                self.slow = nil
-                return
-            }
+        guard let first = slow else {
+            slow = (rows, seconds, own: nil)
+            rows = rows(lasting: seconds)
+            return
         }
-        slow = slow ?? (rows, seconds)
-        rows = max(Int(Double(rows) * hold.upperBound / seconds * 0.8), 1)
+        let ofRow = max(first.seconds - seconds, 0) / Double(max(first.rows - rows, 1))
+        let own = seconds - ofRow * Double(rows)
+        let isSure = first.own.map { abs(own - $0) <= $0 / 4 } ?? false
+        // A slow disk, or a subquery that reads a table in each batch: fewer rows hardly help. Two batches
+        // say so: for one, something else may have taken the time.
+        if isSure, rows <= max(first.rows / 2, 1), own > hold.lowerBound {
+            hold = 2 * own...4 * own
+            batchesLeft = Self.trust
+            let isMuch = ofRow * Double(first.rows) > 2 * own
+            rows = isMuch ? max(Int(2 * own / ofRow), 1) : first.rows
+            slow = nil
+        } else {
+            slow?.own = own
+            rows = rows(lasting: seconds)
+        }
+    }
+
+    /// How many rows should be done in time if so many take so long.
+    private func rows(lasting seconds: Double) -> Int {
+        max(Int(Double(rows) * hold.upperBound / seconds * 0.8), 1)
     }
 }
 

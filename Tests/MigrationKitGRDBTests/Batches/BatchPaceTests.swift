@@ -30,6 +30,22 @@ import Testing
         #expect((0.5...3).contains(seconds / own))
     }
 
+    /// Two slow batches may be chance, and what was true once needn't stay so.
+    @Test func lockIsNotHeldLongerByChance() {
+        var pace = pace(own: 0.001, ofRow: 0.000_01, batches: 20)
+        let rows = pace.rows
+        pace.note(seconds: 0.08)
+        pace.note(seconds: 0.08)
+        #expect(pace.rows < rows)
+        for _ in 0..<20 { pace.note(seconds: 0.001 + 0.000_01 * Double(pace.rows)) }
+        #expect((0.015...0.031).contains(0.001 + 0.000_01 * Double(pace.rows)))
+
+        for _ in 0..<10 { pace.note(seconds: 0.05 + 0.000_01 * Double(pace.rows)) }
+        #expect(0.000_01 * Double(pace.rows) > 0.025)
+        for _ in 0..<300 { pace.note(seconds: 0.02 + 0.000_01 * Double(pace.rows)) }
+        #expect(0.02 + 0.000_01 * Double(pace.rows) < 0.081)
+    }
+
     @Test func pauseOfTheMachineIsForgotten() {
         var pace = pace(own: 0.001, ofRow: 0.000_01, batches: 20)
         for _ in 0..<3 { pace.note(seconds: 2) }
