@@ -90,7 +90,6 @@ extension MigrationRegistry<Database> {
     ///
     /// - Returns: The applied steps that the registry doesn't have.
     func checkWorks(with applied: Set<String>, _ db: Database) throws -> [String] {
-        let unknown = unknown(among: applied)
         // Without those, no way back is complete.
         try checkHasAll(applied)
         let newer = try newer(among: applied, db)
@@ -98,7 +97,7 @@ extension MigrationRegistry<Database> {
         guard works, newer.isEmpty || pending(given: applied).isEmpty else {
             throw MigrationKitError.databaseIsNewer(newer)
         }
-        return unknown.newer
+        return newer.filter { !$0.isBegun }.map(\.identifier).sorted()
     }
 
     func checkHasAll(_ applied: Set<String>) throws {

@@ -24,7 +24,8 @@ package final class GeneratedRows {
         for sql: MigrationSQL,
         and others: Set<String>
     ) throws -> (database: DatabaseQueue, tables: Set<String>, empty: [String])? {
-        let sources = (sql.upStatements + sql.downStatements).map(SourceStatement.init)
+        let up = sql.upStatements.map(SourceStatement.init)
+        let sources = up + sql.downStatements.map(SourceStatement.init)
         guard !others.isEmpty || sources.contains(where: \.parsed.mayMeetRows) else { return nil }
         try scratch.replaceContent(with: database)
         let schema = try scratch.schema()
@@ -33,8 +34,9 @@ package final class GeneratedRows {
         scratch.beginStep(limit: Self.limit)
         RowGenerator(for: scratch, schema: schema).fill(tables, limit: Self.limit)
         let counts = scratch.rowCounts(of: tables)
-        let named = schema.named(in: sql.upStatements.map(SourceStatement.init))
-        let empty = named.filter { counts[$0] == 0 && schema.tables[$0]?.isVirtual == false }
+        let empty = schema.named(in: up).filter {
+            counts[$0] == 0 && schema.tables[$0]?.isVirtual == false
+        }
         guard !empty.isEmpty || counts.contains(where: { $0.value > 0 }) else { return nil }
         return (try scratch.plainCopy(), tables, empty.sorted())
     }

@@ -96,8 +96,11 @@ struct VersionWalk {
             after: after,
             tables: sql.tables(among: schema, after).union(rows?.tables ?? [])
         )
-        let olderWithRows = try rows.map { try versions.copy(of: $0.database) } ?? database
         var withRows = rows?.database
+        let older = try affected.map { names in
+            try database.read { try OlderStatements(of: $0, names) }
+                .working(on: withRows ?? database)
+        }
         let contents = try withRows.map { try TableContents(of: $0, trial.tables) }
         do {
             if let withRows, let contents {
@@ -142,10 +145,8 @@ struct VersionWalk {
             }
             cases.append(test)
         }
-        if let affected {
+        if let older {
             let test = try checking(.older, step) {
-                let older = try database.read { try OlderStatements(of: $0, affected) }
-                    .working(on: olderWithRows)
                 try older.run(on: versions.copy(of: withRows ?? next), after: step.identifier)
             }
             cases.append(test)
