@@ -50,6 +50,15 @@ static inline int csqlcipher_turn_off_memory_statistics(void) {
     return sqlite3_config(SQLITE_CONFIG_MEMSTATUS, 0);
 }
 
+// Variadic as well. Both before SQLite is used. <https://www.sqlite.org/c3ref/mem_methods.html>
+static inline int csqlcipher_get_allocator(sqlite3_mem_methods *methods) {
+    return sqlite3_config(SQLITE_CONFIG_GETMALLOC, methods);
+}
+
+static inline int csqlcipher_set_allocator(const sqlite3_mem_methods *methods) {
+    return sqlite3_config(SQLITE_CONFIG_MALLOC, methods);
+}
+
 // `concat_ws` as in SQLite 3.46, for an engine in which it counts in 32 bits and overflows.
 // <https://www.sqlite.org/lang_corefunc.html#concat_ws>
 static inline void csqlcipher_concat_ws(sqlite3_context *context, int count, sqlite3_value **values) {

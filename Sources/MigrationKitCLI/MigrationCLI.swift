@@ -78,9 +78,9 @@ public enum MigrationCLI {
             return try LimitedProcess.start()
         }
         let limits = (try? process.get())?.limits
-        if limits?.megabytes == nil { _ = csqlcipher_turn_off_memory_statistics() }
-        EncryptedDatabase.guardConnections(limitsMemory: true)
+        _ = csqlcipher_turn_off_memory_statistics()
         limits?.limitSQLite()
+        EncryptedDatabase.guardConnections(limitsMemory: true)
         Terminal.keepClosedOutputsClosed()
         // If the reader closes the output, the command continues.
         signal(SIGPIPE, SIG_IGN)

@@ -1,7 +1,5 @@
 import CKeyStore
-import CSQLCipher
 import Foundation
-import GRDB
 import MigrationKitCommon
 
 /// The process in which a command runs whose SQL may be a stranger's.
@@ -18,9 +16,8 @@ struct LimitedProcess {
         var megabytes: UInt?
 
         /// SQLite reports a limit of its own as an error. At the system's, Swift ends the process.
-        /// <https://www.sqlite.org/c3ref/hard_heap_limit64.html>
         func limitSQLite() {
-            if let megabytes { sqlite3_hard_heap_limit64(Int64(megabytes) << 19) }
+            if let megabytes { SQLiteMemoryLimit.set(bytes: Int(megabytes) << 19) }
         }
     }
 
