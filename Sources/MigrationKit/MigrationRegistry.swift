@@ -6,6 +6,12 @@ public struct MigrationRegistry<Database>: Sendable {
     /// The steps, in the order in which they are applied.
     public let steps: [MigrationStep<Database>]
 
+    /// The identifiers, in the order in which the steps are applied.
+    public let identifiers: [String]
+
+    /// These identifiers, and those of the steps that they replace.
+    package let knownIdentifiers: Set<String>
+
     /// Whether a pending step may be applied to a database that has a later one.
     public private(set) var allowsOutOfOrder: Bool
 
@@ -55,6 +61,8 @@ public struct MigrationRegistry<Database>: Sendable {
         }
 
         self.steps = steps
+        self.identifiers = identifiers
+        knownIdentifiers = steps.reduce(into: seen) { $0.formUnion($1.mergedIdentifiers) }
         self.allowsOutOfOrder = allowsOutOfOrder
     }
 
@@ -65,11 +73,6 @@ public struct MigrationRegistry<Database>: Sendable {
         var registry = self
         registry.allowsOutOfOrder = true
         return registry
-    }
-
-    /// The identifiers, in the order in which the steps are applied.
-    public var identifiers: [String] {
-        steps.map(\.identifier)
     }
 
     /// Every step's identifier with the file that defines it, in order.

@@ -132,8 +132,7 @@ extension MigrationRegistry<Database> {
     /// registry, and so is one that the registry has in another encoding. A step after it belongs to
     /// a newer program.
     package func unknown(among applied: Set<String>) -> (newer: [String], missing: [String]) {
-        let known = steps.reduce(into: Set(identifiers)) { $0.formUnion($1.mergedIdentifiers) }
-        let unknown = applied.filter { !known.has($0) }.sorted()
+        let unknown = applied.filter { !knownIdentifiers.has($0) }.sorted()
         let isBefore: (String, String) -> Bool = {
             $0.compare($1, options: .numeric) == .orderedAscending
         }
@@ -142,7 +141,7 @@ extension MigrationRegistry<Database> {
         let last = ascends ? identifiers.last : nil
         // The registry has it in another encoding: the file's name was changed.
         let isMissing: (String) -> Bool = { identifier in
-            known.contains(identifier) || last.map { isBefore(identifier, $0) } ?? false
+            knownIdentifiers.contains(identifier) || last.map { isBefore(identifier, $0) } ?? false
         }
         return (unknown.filter { !isMissing($0) }, unknown.filter(isMissing))
     }
