@@ -16,6 +16,7 @@ struct BatchPace {
     /// That of the last look. It changes when another connection commits.
     private var dataVersion: Int?
     private var contendedUntil: ContinuousClock.Instant?
+    private var nextTurn = ContinuousClock.now + .milliseconds(20)
     /// How many rows this connection had changed after the last batch. The app may use it in between.
     private var changes: Int?
     /// Whether others may have written since this way through the table began.
@@ -34,8 +35,18 @@ struct BatchPace {
         (wantedHold, self.hold) = (hold, hold)
     }
 
-    /// Whether another connection has committed within the last seconds.
-    var isContended: Bool { contendedUntil.map { .now < $0 } ?? false }
+    /// At least as long as others wait before they ask again.
+    /// <https://www.sqlite.org/c3ref/busy_timeout.html>
+    private static let courtesy = 0.03
+
+    /// How long others should have the lock after this batch, in seconds: after each if another
+    /// connection has committed within the last seconds. Somebody who waits for the first time is
+    /// noticed only once it is his turn, so there is one now and then.
+    mutating func turnForOthers(at now: ContinuousClock.Instant = .now) -> Double {
+        guard contendedUntil.map({ now < $0 }) ?? false || now >= nextTurn else { return 0 }
+        nextTurn = now + .milliseconds(300)
+        return Self.courtesy
+    }
 
     /// Begins another way through the table. Only a few rows are left to change.
     mutating func beginAgain() {

@@ -20,9 +20,6 @@ struct BatchRun {
 
     /// How long a batch should hold the lock, in seconds, unless it needs most of that for itself.
     private static let hold = 0.015...0.03
-    /// At least as long as others wait before they ask again.
-    /// <https://www.sqlite.org/c3ref/busy_timeout.html>
-    private static let courtesy = 0.03
     /// After this many times through the table, the last one must have changed fewer rows.
     private static let passes = 4
 
@@ -137,7 +134,7 @@ struct BatchRun {
                 try note()
                 throw Paused()
             }
-            try rest(max(batch.pause, pace.isContended ? Self.courtesy : 0))
+            try rest(max(batch.pause, pace.turnForOthers()))
         }
     }
 

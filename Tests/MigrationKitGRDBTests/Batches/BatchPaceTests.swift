@@ -46,6 +46,15 @@ import Testing
         #expect(0.02 + 0.000_01 * Double(pace.rows) < 0.081)
     }
 
+    /// Who waits can't be seen before he has written.
+    @Test func othersHaveATurnThoughNobodyWasSeen() {
+        var pace = pace(own: 0.001, ofRow: 0.000_01, batches: 1)
+        let start = ContinuousClock.now + .milliseconds(20)
+        #expect(pace.turnForOthers(at: start) > 0.025)
+        #expect(pace.turnForOthers(at: start + .milliseconds(299)) == 0)
+        #expect(pace.turnForOthers(at: start + .milliseconds(300)) > 0.025)
+    }
+
     @Test func pauseOfTheMachineIsForgotten() {
         var pace = pace(own: 0.001, ofRow: 0.000_01, batches: 20)
         for _ in 0..<3 { pace.note(seconds: 2) }
