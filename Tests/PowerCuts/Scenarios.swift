@@ -260,6 +260,25 @@ extension Scenario {
                     prepare: { try prepareApplied($0, form, upTo: "0001") }
                 ),
                 Scenario(
+                    name: "migrate-batch-\(form)",
+                    arguments: onStore("migrate"),
+                    // Its four rows one by one.
+                    versionCount: 7,
+                    prepare: { place in
+                        try place.write(
+                            "migrations/0000_size.sql",
+                            "-- migrate:up\nCREATE TABLE part (id INTEGER PRIMARY KEY, size INTEGER);\n"
+                                + "INSERT INTO part (id) VALUES (1), (2), (3), (4);\n"
+                        )
+                        try prepareApplied(place, form, upTo: "0004")
+                        try place.write(
+                            "migrations/0005_fill.sql",
+                            "-- migrate:up\n-- migrate:batch rows=1\n"
+                                + "UPDATE part SET size = id + 10 WHERE size IS NULL;\n"
+                        )
+                    }
+                ),
+                Scenario(
                     name: "migrate-backup-\(form)",
                     arguments: onStore("migrate", "--backup", "DISK/backup.db"),
                     watched: [.store, Watched(name: "backup.db", isNew: true)],
