@@ -126,9 +126,17 @@ struct RealFolderOlderVersionsTests {
                     let rows = try [before, after].map { try Self.run(statement, [], $0)[0] }
                     return rows[0] != rows[1] && Set(rows[0]).isSubset(of: rows[1])
                 }
+                // A change of a key to which rows refer that only the newer version has isn't judged.
+                let keyChanges = try Self.referredKeys(after)
+                    .subtracting(Self.referredKeys(before)).map(\.change)
                 var differences: [String] = []
                 // They may have the key that is inserted or set.
                 for (statement, all) in corpus where !adds || !Self.choosesValues(statement) {
+                    if keyChanges.contains(where: statement.lowercased().hasPrefix),
+                        !statement.hasSuffix("IS NOT NULL")
+                    {
+                        continue
+                    }
                     count += 1
                     let reads = adds ? [] : all
                     let results = try [before, after].map { try Self.run(statement, reads, $0) }
@@ -148,6 +156,36 @@ struct RealFolderOlderVersionsTests {
                 }
                 return differences
             }
+        }
+    }
+
+    /// A column to which a foreign key refers that doesn't follow its changes.
+    private struct ReferredKey: Hashable, Decodable, FetchableRecord {
+        let child: String
+        let parent: String
+        let column: String
+
+        /// How a statement of ``RowMaker`` begins that changes it.
+        var change: String {
+            let names = [parent, column].map { $0.lowercased().quotedDatabaseIdentifier }
+            return "update \(names[0]) set \(names[1]) = "
+        }
+    }
+
+    private static func referredKeys(_ queue: DatabaseQueue) throws -> Set<ReferredKey> {
+        try queue.read {
+            try ReferredKey.fetchSet(
+                $0,
+                sql: """
+                    SELECT child.name AS child, key."table" AS parent, ifnull(
+                      key."to",
+                      (SELECT name FROM pragma_table_info(key."table") WHERE pk = key.seq + 1)
+                    ) AS "column"
+                    FROM sqlite_schema AS child, pragma_foreign_key_list(child.name) AS key
+                    WHERE child.type = 'table' AND key.on_update IN ('NO ACTION', 'RESTRICT')
+                    AND "column" IS NOT NULL
+                    """
+            )
         }
     }
 
