@@ -186,7 +186,7 @@ extension OpenStore {
     /// What violates foreign keys now that the step is undone, if it failed for such a violation.
     private func violations(explaining error: any Error) -> String? {
         guard (error as? DatabaseError)?.isOfForeignKeyCheck == true else { return nil }
-        return try? writer.writeWithoutTransaction(ForeignKeyViolations.init).phrase
+        return try? writer.writeWithoutTransaction { try ForeignKeyViolations($0) }.phrase
     }
 
     private func transaction(

@@ -55,6 +55,19 @@ package struct StepEffect {
         if rowChanges.last != change, !rowChanges.contains(change) { rowChanges.append(change) }
     }
 
+    /// The names of the tables whose rows or definition has changed, folded. No other rows than theirs, and
+    /// those that refer to them, can violate foreign keys after the step that didn't before.
+    package var touchedTables: Set<String> {
+        var tables = Set(changes.values.flatMap { $0.compactMap(\.?.table.foldedName) })
+        for change in rowChanges {
+            switch change {
+            case .update(let table, _), .delete(let table), .insert(let table):
+                tables.insert(table.foldedName)
+            }
+        }
+        return tables
+    }
+
     /// - Parameter after: The schema after the step.
     package func reasons(after: @escaping () -> [SchemaObject]) -> [Reason] {
         var updated: [String: Set<String>] = [:]

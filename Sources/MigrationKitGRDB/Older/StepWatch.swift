@@ -21,7 +21,7 @@ final class StepWatch {
     static func judging(
         _ known: inout KnownSchema?,
         _ db: Database,
-        _ body: () throws -> Bool
+        _ body: (StepWatch) throws -> Bool
     ) throws -> OlderVersions {
         var schema = known ?? KnownSchema()
         _ = try schema.readAnew(db)
@@ -30,7 +30,7 @@ final class StepWatch {
         let observer = Observer(watch)
         db.add(transactionObserver: observer)
         defer { db.remove(transactionObserver: observer) }
-        watch.effect.writesSchema = try body()
+        watch.effect.writesSchema = try body(watch)
         try watch.look()
         try watch.known.readVersions(db)
         watch.effect.changesVersions = watch.known.versions != schema.versions
@@ -38,6 +38,12 @@ final class StepWatch {
         if let error = observer.error { throw error }
         let reasons = watch.effect.reasons { watch.known.objects }
         return reasons.isEmpty ? .work : .fail(reasons: reasons.map(\.text))
+    }
+
+    /// The tables that the step has changed so far, as ``StepEffect/touchedTables`` says.
+    func touchedTables() throws -> Set<String> {
+        try look()
+        return effect.touchedTables
     }
 
     /// Compares the schema with that of the last look.

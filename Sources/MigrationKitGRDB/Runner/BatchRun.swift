@@ -54,7 +54,7 @@ struct BatchRun {
     ) throws -> MigrationJournal.Begun {
         try step.requirements.run(in: db) { .requirementFailed(step: step.identifier, $0) }
         var known: KnownSchema?
-        let older = try StepWatch.judging(&known, db) {
+        let older = try StepWatch.judging(&known, db) { _ in
             try StepTransaction(on: db, settings).run(step.identifier) { db in
                 for batch in step.batches {
                     let table = try BatchTable(batch, of: step.identifier, in: db)

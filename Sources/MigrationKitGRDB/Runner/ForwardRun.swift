@@ -189,6 +189,7 @@ struct ForwardRun {
                             guard rest.isEmpty else { return }
                             try schema?.add(applied: expected.identifiers, $0)
                         }
+                        expected.schema = nil
                     }
                 }
                 return
@@ -279,11 +280,19 @@ struct ForwardRun {
         _ known: inout KnownSchema?
     ) throws -> OlderVersions {
         runner.log?("🧱 Applying \(step.identifier) from \(step.sourceFile)")
-        let judgement = try StepWatch.judging(&known, transaction.db) {
-            try transaction.run(step, allowing: monitor.violations) {
+        // Afterwards all foreign keys hold, so the next step can violate only those of what it touches.
+        // A closure may write without GRDB's knowledge.
+        let checksAll = known == nil || step.checksum == nil
+        let judgement = try StepWatch.judging(&known, transaction.db) { watch in
+            try transaction.run(
+                step,
+                allowing: monitor.violations,
+                touching: { try checksAll ? nil : watch.touchedTables() }
+            ) {
                 try step.applyChecked($0, merging: merged)
             }
         }
+        if step.foreignKeyChecks == .off { known = nil }
         let older = step.older ?? judgement
         monitor.note(older)
         return older

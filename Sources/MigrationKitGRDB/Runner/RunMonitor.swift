@@ -70,7 +70,7 @@ final class RunMonitor: Sendable {
     /// What violates foreign keys after the run, as far as it may.
     func violationsLeft(in writer: any DatabaseWriter) throws -> String? {
         guard violations != nil else { return nil }
-        return try writer.writeWithoutTransaction(ForeignKeyViolations.init).phrase
+        return try writer.writeWithoutTransaction { try ForeignKeyViolations($0).phrase }
     }
 
     /// Sets how many steps the run still has to do, as far as is known now.

@@ -23,16 +23,25 @@ package struct StepTransaction {
 
     /// Runs a step's closure, and checks foreign keys as the step asks for it.
     ///
-    /// - Parameter earlier: The violations that may remain.
+    /// - Parameters:
+    ///   - earlier: The violations that may remain.
+    ///   - touched: Returns the tables that the step has changed, if only they and those that refer to
+    ///     them are checked; it is called after the step.
     /// - Returns: What ``run(_:mayFillLedger:_:)`` returns.
     /// - Throws: What ``run(_:mayFillLedger:_:)`` and ``ForeignKeyCheck`` throw.
     @discardableResult func run(
         _ step: MigrationStep<Database>,
         allowing earlier: ForeignKeyViolations? = nil,
+        touching touched: () throws -> Set<String>? = { nil },
         _ body: (Database) throws -> Void
     ) throws -> Bool {
         let wroteSchema = try run(step.identifier, body)
-        try ForeignKeyCheck.run(after: step, allowing: earlier, in: db)
+        try ForeignKeyCheck.run(
+            after: step,
+            allowing: earlier,
+            touching: { try wroteSchema ? nil : touched() },
+            in: db
+        )
         // Not before the check, since SQLite then forgets what violates them.
         db.set("PRAGMA defer_foreign_keys = OFF")
         return wroteSchema

@@ -6,12 +6,15 @@ import MigrationKit
 enum ForeignKeyCheck {
     private static let listed = 10
 
-    /// - Parameter earlier: What may remain, since it was there before the run.
+    /// - Parameters:
+    ///   - earlier: What may remain, since it was there before the run.
+    ///   - touched: Returns the tables that the step has changed, folded; `nil` if all are checked.
     /// - Throws: A `DatabaseError` of the kind `SQLITE_CONSTRAINT_FOREIGNKEY` that names the tables,
     ///   the constraint and some of the rows, but none of their values.
     static func run(
         after step: MigrationStep<Database>,
         allowing earlier: ForeignKeyViolations? = nil,
+        touching touched: () throws -> Set<String>? = { nil },
         in db: Database
     ) throws {
         switch step.foreignKeyChecks {
@@ -19,16 +22,30 @@ enum ForeignKeyCheck {
         case .immediate where try db.enforcesForeignKeys && !db.hasOpenForeignKeys: return
         case .immediate, .deferred: break
         }
-        try db.withLargeCache { try run(after: step, allowing: earlier, db) }
+        let children = try touched().map { try db.tablesWithForeignKeys(touching: $0) }
+        guard children?.isEmpty != true else { return }
+        try db.withLargeCache { try run(after: step, allowing: earlier, of: children, db) }
     }
 
     private static func run(
         after step: MigrationStep<Database>,
         allowing earlier: ForeignKeyViolations?,
+        of children: [String]?,
         _ db: Database
     ) throws {
-        if let earlier, try ForeignKeyViolations(db).areAmong(earlier) { return }
-        let violations = try db.foreignKeyViolations()
+        if let earlier, try ForeignKeyViolations(db, of: children).areAmong(earlier) { return }
+        guard let children else { return try refuse(db.foreignKeyViolations(), after: step, db) }
+        for child in children {
+            try refuse(db.foreignKeyViolations(in: child, in: "main"), after: step, db)
+        }
+    }
+
+    /// Throws if there is a violation.
+    private static func refuse(
+        _ violations: RecordCursor<ForeignKeyViolation>,
+        after step: MigrationStep<Database>,
+        _ db: Database
+    ) throws {
         guard let first = try violations.next() else { return }
         // The rows of a table WITHOUT ROWID have none.
         var rowIDs = [first.originRowID]

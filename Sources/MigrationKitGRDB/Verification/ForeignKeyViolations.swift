@@ -14,17 +14,11 @@ package struct ForeignKeyViolations: Equatable, Sendable {
     /// <https://www.sqlite.org/foreignkeys.html#fk_indexes>
     private var mismatched: Set<String> = []
 
-    /// Reads every row of every table that has a foreign key.
-    package init(_ db: Database) throws {
-        let tables = try String.fetchAll(
-            db,
-            sql: """
-                SELECT name FROM main.sqlite_master AS child
-                WHERE type = 'table' AND rootpage > 0
-                    AND EXISTS (SELECT 1 FROM pragma_foreign_key_list(child.name, 'main'))
-                """
-        )
-        for table in tables {
+    /// Reads every row of the tables that have a foreign key.
+    ///
+    /// - Parameter tables: Their names; `nil` for all.
+    package init(_ db: Database, of tables: [String]? = nil) throws {
+        for table in try tables ?? db.tablesWithForeignKeys() {
             do {
                 let counts = try Row.fetchAll(
                     db,
@@ -65,6 +59,33 @@ package struct ForeignKeyViolations: Equatable, Sendable {
                 : "the foreign keys of \(mismatched.sorted().joined(separator: ", ")) can't be checked",
         ].compactMap { $0 }
         return parts.isEmpty ? nil : parts.joined(separator: ", and ")
+    }
+}
+
+extension Database {
+    /// The tables that have a foreign key.
+    ///
+    /// - Parameter touched: If given, only those with one of these names, folded, or with a key that refers
+    ///   to one.
+    func tablesWithForeignKeys(touching touched: Set<String>? = nil) throws -> [String] {
+        let keys = try Row.fetchAll(
+            self,
+            sql: """
+                SELECT child.name, key."table"
+                FROM main.sqlite_master AS child, pragma_foreign_key_list(child.name, 'main') AS key
+                WHERE child.type = 'table' AND child.rootpage > 0
+                    AND instr(upper(child.sql), 'REFERENCES') > 0
+                ORDER BY child.rowid
+                """
+        ).map { (child: $0[0] as String, parent: $0[1] as String) }
+        var tables: [String] = []
+        for (child, parent) in keys where tables.last != child {
+            guard let touched else { tables.append(child); continue }
+            if touched.contains(child.foldedName) || touched.contains(parent.foldedName) {
+                tables.append(child)
+            }
+        }
+        return tables
     }
 }
 
