@@ -5,7 +5,7 @@ import MigrationKit
 /// Carries out a step whose statements change rows a batch at a time.
 ///
 /// Between two batches others get the lock: a waiting connection asks for it about every hundredth of a
-/// second, so a batch is short, and while others write, there is a pause behind it.
+/// second, so a batch is short, and there is a pause behind each while others write, and else now and then.
 struct BatchRun {
     private let run: ForwardRun
     private let step: MigrationStep<Database>
