@@ -189,7 +189,7 @@ struct ForwardRun {
                             guard rest.isEmpty else { return }
                             try schema?.add(applied: expected.identifiers, $0)
                         }
-                        expected.schema = nil
+                        expected.left.foreignKeysHold = false
                     }
                 }
                 return
@@ -247,7 +247,7 @@ struct ForwardRun {
                 let transaction = try StepTransaction(on: db, settings)
                 var older: OlderVersions?
                 let seconds = try monitor.step(step.identifier, in: db) {
-                    older = try apply(step, in: transaction, merged: merged, &ledger.schema)
+                    older = try apply(step, in: transaction, merged: merged, &ledger.left)
                     if step.identifier == lastOfRun {
                         try monitor.verifying { try verify(db, plan) }
                     }
@@ -271,19 +271,18 @@ struct ForwardRun {
         monitor.finishStep()
     }
 
-    /// - Parameter known: The schema as the step before has left it.
+    /// - Parameter left: What the step before has left; what this one leaves afterwards.
     /// - Returns: What the step means for versions that don't know it.
     private func apply(
         _ step: MigrationStep<Database>,
         in transaction: StepTransaction,
         merged: Set<String>,
-        _ known: inout KnownSchema?
+        _ left: inout LeftByStep
     ) throws -> OlderVersions {
         runner.log?("🧱 Applying \(step.identifier) from \(step.sourceFile)")
-        // Afterwards all foreign keys hold, so the next step can violate only those of what it touches.
         // A closure may write without GRDB's knowledge.
-        let checksAll = known == nil || step.checksum == nil
-        let judgement = try StepWatch.judging(&known, transaction.db) { watch in
+        let checksAll = !left.foreignKeysHold || step.checksum == nil
+        let judgement = try StepWatch.judging(&left.schema, transaction.db) { watch in
             try transaction.run(
                 step,
                 allowing: monitor.violations,
@@ -292,7 +291,7 @@ struct ForwardRun {
                 try step.applyChecked($0, merging: merged)
             }
         }
-        if step.foreignKeyChecks == .off { known = nil }
+        left.foreignKeysHold = step.foreignKeyChecks == .deferred
         let older = step.older ?? judgement
         monitor.note(older)
         return older
@@ -410,12 +409,12 @@ struct ForwardRun {
         var applied = try MigrationLedger.read(db)
         monitor.expect(plan.pending.count)
         let transaction = try StepTransaction(on: db)
-        var known: KnownSchema?
+        var left = LeftByStep()
         for step in plan.pending {
             let merged = step.mergedIdentifiers.intersection(applied)
             var older: OlderVersions?
             let seconds = try monitor.step(step.identifier, in: db) {
-                older = try apply(step, in: transaction, merged: merged, &known)
+                older = try apply(step, in: transaction, merged: merged, &left)
             }
             try MigrationLedger.remove(merged, db)
             try MigrationLedger.insert(step.identifier, db)
@@ -458,6 +457,14 @@ struct ForwardRun {
 /// Another program has applied or rolled back a step since the run was planned.
 struct LedgerChanged: Error {}
 
+/// What a step of a run leaves for the next one.
+private struct LeftByStep {
+    /// `nil` before the first step.
+    var schema: KnownSchema?
+    /// Whether all foreign keys were checked, so that a step can violate only those of what it touches.
+    var foreignKeysHold = false
+}
+
 /// The expected ledger when the next step begins.
 ///
 /// - Note: `@unchecked` because GRDB's migrator calls the closures that share it one after the
@@ -465,8 +472,7 @@ struct LedgerChanged: Error {}
 private final class ExpectedLedger: @unchecked Sendable {
     var identifiers: Set<String>
 
-    /// The schema as the step before has left it; `nil` before the first one.
-    var schema: KnownSchema?
+    var left = LeftByStep()
 
     /// The database's data version. If it is unchanged, no other connection has written, and the
     /// ledger needn't be read.
@@ -482,6 +488,7 @@ private final class ExpectedLedger: @unchecked Sendable {
         let version = try MigrationLedger.dataVersion(db)
         if version == dataVersion { return true }
         dataVersion = version
+        left.foreignKeysHold = false
         return try MigrationLedger.read(db) == identifiers
     }
 }

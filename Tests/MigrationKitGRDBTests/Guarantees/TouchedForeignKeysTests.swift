@@ -105,6 +105,24 @@ import Testing
         }
     }
 
+    /// A step whose keys are enforced doesn't look at other rows.
+    @Test func violationFromBeforeIsFoundAfterAStepWithEnforcedKeys() throws {
+        let writer = try store.open()
+        try GRDBMigrationRunner(steps: [first]).migrate(in: writer)
+        try writer.writeWithoutTransaction { db in
+            try db.execute(sql: "PRAGMA foreign_keys = OFF")
+            try db.execute(sql: "INSERT INTO tag (itemId) VALUES (9)")
+            try db.execute(sql: "PRAGMA foreign_keys = ON")
+        }
+        let steps = [
+            first, step("0002", "INSERT INTO other VALUES (3, 9)", .immediate),
+            step("0003", "INSERT INTO other VALUES (4, 9)"),
+        ]
+        #expect(throws: DatabaseError.self) {
+            try GRDBMigrationRunner(steps: steps).migrate(in: writer)
+        }
+    }
+
     @Test(arguments: [
         "ALTER TABLE other ADD COLUMN more", "UPDATE other SET number = 3",
         "CREATE TABLE fresh (id INTEGER PRIMARY KEY)",
