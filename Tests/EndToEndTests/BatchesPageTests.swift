@@ -139,7 +139,7 @@ import Testing
             | option | default | |
             | --- | --- | --- |
             | `rows=5000` | as many as take some hundredths of a second, or as long as the batch takes without them | how many rows a batch has at most |
-            | `pause=20ms` | none; 30 ms while others write | how long to wait between two batches at least |
+            | `pause=20ms` | 30 ms while others write; otherwise about every 0.3 s | how long to wait between two batches at least |
             | `log=32MB` | 64 MB, at least 8 MB | how large the write-ahead log may become: at the limit, a run waits until nobody reads what is in it, as long as for a lock, and then stops with `logStaysFull` |
 
             ## In Swift
