@@ -40,10 +40,11 @@ final class StepWatch {
         return reasons.isEmpty ? .work : .fail(reasons: reasons.map(\.text))
     }
 
-    /// The tables that the step has changed so far, as ``StepEffect/touchedTables`` says.
+    /// The tables that the step has changed so far, as ``StepEffect/touchedTables`` says; none if there
+    /// isn't a foreign key.
     func touchedTables() throws -> Set<String> {
         try look()
-        return effect.touchedTables
+        return known.mayHaveForeignKeys ? effect.touchedTables : []
     }
 
     /// Compares the schema with that of the last look.

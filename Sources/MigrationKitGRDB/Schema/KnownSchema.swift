@@ -10,6 +10,8 @@ struct KnownSchema {
     private struct KnownRow {
         let number: Int64
         let text: ContiguousArray<UInt8>
+        /// Whether its text may have a foreign key.
+        let mayRefer: Bool
         /// `nil` if SQLite, GRDB or a virtual table owns it.
         var object: SchemaObject?
     }
@@ -22,6 +24,8 @@ struct KnownSchema {
     private(set) var versions: [Int32] = []
 
     var objects: [SchemaObject] { rows.compactMap(\.object) }
+
+    var mayHaveForeignKeys: Bool { rows.contains(where: \.mayRefer) }
 
     mutating func readVersions(_ db: Database) throws {
         versions = try ["user_version", "application_id"].map { try Self.number($0, db) }
@@ -58,6 +62,9 @@ struct KnownSchema {
                 let row = KnownRow(
                     number: number,
                     text: ContiguousArray(bytes),
+                    mayRefer: sqlite3_column_text(statement, 5).map {
+                        sqlite3_strlike("%references%", String(cString: $0), 0) == 0
+                    } ?? false,
                     object: SchemaObject(ownOf: statement)
                 )
                 changed.append((place, row))

@@ -63,27 +63,27 @@ package struct ForeignKeyViolations: Equatable, Sendable {
 }
 
 extension Database {
+    /// The part of a query that gives each table, as `child`, with each of its foreign keys, as `key`.
+    static let fromForeignKeys = """
+        FROM main.sqlite_master AS child, pragma_foreign_key_list(child.name, 'main') AS key
+        WHERE child.type = 'table' AND child.rootpage > 0
+            AND instr(upper(child.sql), 'REFERENCES') > 0
+        """
+
     /// The tables that have a foreign key.
     ///
     /// - Parameter touched: If given, only those with one of these names, folded, or with a key that refers
     ///   to one.
     func tablesWithForeignKeys(touching touched: Set<String>? = nil) throws -> [String] {
+        if touched?.isEmpty == true { return [] }
         let keys = try Row.fetchAll(
             self,
-            sql: """
-                SELECT child.name, key."table"
-                FROM main.sqlite_master AS child, pragma_foreign_key_list(child.name, 'main') AS key
-                WHERE child.type = 'table' AND child.rootpage > 0
-                    AND instr(upper(child.sql), 'REFERENCES') > 0
-                ORDER BY child.rowid
-                """
+            sql: "SELECT child.name, key.\"table\" \(Self.fromForeignKeys) ORDER BY child.rowid"
         ).map { (child: $0[0] as String, parent: $0[1] as String) }
         var tables: [String] = []
         for (child, parent) in keys where tables.last != child {
-            guard let touched else { tables.append(child); continue }
-            if touched.contains(child.foldedName) || touched.contains(parent.foldedName) {
-                tables.append(child)
-            }
+            let names = [child.foldedName, parent.foldedName]
+            if touched?.isDisjoint(with: names) != true { tables.append(child) }
         }
         return tables
     }

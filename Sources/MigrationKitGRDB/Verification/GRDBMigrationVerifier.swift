@@ -161,10 +161,7 @@ extension GRDBMigrationVerifier {
         try Row.fetchAll(
             db,
             sql: """
-                SELECT DISTINCT child.name, key."table"
-                FROM main.sqlite_master AS child, pragma_foreign_key_list(child.name, 'main') AS key
-                WHERE child.type = 'table' AND child.rootpage > 0
-                    AND instr(upper(child.sql), 'REFERENCES') > 0
+                SELECT DISTINCT child.name, key."table" \(Database.fromForeignKeys)
                     AND key."table" COLLATE NOCASE NOT IN (
                         SELECT name FROM main.sqlite_master WHERE type IN ('table', 'view')
                     )
