@@ -177,10 +177,10 @@ extension MigrationKitError: LocalizedError {
             "the log \(path)-wal has reached its limit of \(limit / 1024) KiB, and can't begin anew"
         case .locked(let path, let holder, let seconds):
             "another process\(holder.map { " (\($0))" } ?? "") has been migrating \(path) for more "
-                + "than \(seconds.formatted()) seconds"
+                + "than \(seconds.plainText) seconds"
         case .stalled(let path, let holder, let seconds):
             "another process\(holder.map { " (\($0))" } ?? ""), which is migrating \(path), has made no "
-                + "progress for \(seconds.formatted()) seconds"
+                + "progress for \(seconds.plainText) seconds"
         case .cannotLock(let path, let code):
             "the lock file \(path) can't be created: \(FileLock.Failure.reason(for: code, at: path))"
         case .cannotDowngrade(let steps):

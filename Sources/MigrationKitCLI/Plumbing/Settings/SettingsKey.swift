@@ -42,7 +42,7 @@ enum SettingsKey: String, CaseIterable, Sendable {
         guard let standard = setting.standard else { return setting.meaning }
         return switch standard {
         case .text(let text): "\(setting.meaning); default: '\(text)'"
-        case .seconds(let seconds): "\(setting.meaning); default: \(seconds.formatted())"
+        case .seconds(let seconds): "\(setting.meaning); default: \(seconds.plainText)"
         case .number(let number): "\(setting.meaning); default: \(number)"
         case .flag(let flag): "\(setting.meaning); default: \(flag)"
         case .indexes, .names, .levels: setting.meaning

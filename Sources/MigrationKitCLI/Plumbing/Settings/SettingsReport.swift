@@ -126,7 +126,7 @@ extension SettingsFile.Value: CustomStringConvertible {
     var description: String {
         switch self {
         case .text(let text): text.printable
-        case .seconds(let seconds): "\(seconds.formatted()) s"
+        case .seconds(let seconds): "\(seconds.plainText) s"
         case .number(let number): "\(number)"
         case .flag(let flag): "\(flag)"
         case .indexes(let indexes):
