@@ -214,9 +214,11 @@ let package = Package(
                 services("Tracing", "swift-distributed-tracing"),
             ]
         ),
+        // Takes the place of 34 MB of Foundation, which the tool doesn't use.
+        .target(name: "CWithoutICUData"),
         .executableTarget(
             name: "migrationkit-cli",
-            dependencies: ["MigrationKitCLI"],
+            dependencies: ["MigrationKitCLI", "CWithoutICUData"],
             // An empty archive takes the place of the libsqlite3 that GRDB's module asks for, so that
             // the tool doesn't need it at run time. Unsafe flags are for the tool alone: no package
             // could depend on a library that has them.

@@ -36,6 +36,16 @@ import Testing
         #expect(!result.stdout.contains("libglib"), "\(result.stdout)")
     }
 
+    /// 34 MB of a tool with Foundation inside, which `CWithoutICUData` leaves out. Another version of
+    /// ICU has another name there.
+    @Test func toolHasNoDataOfLanguages() throws {
+        let tool = try Data(
+            contentsOf: URL(filePath: builtExecutable("migrationkit-cli")),
+            options: .alwaysMapped
+        )
+        #expect(tool.range(of: Data("zoneinfo64.res".utf8)) == nil)
+    }
+
     /// A later SQLite may have further functions; then `CMissingFromSQLCipher` lacks them.
     @Test func everyFunctionThatSQLCipherLacksIsRefused() throws {
         let folder = try libraryFolder()
