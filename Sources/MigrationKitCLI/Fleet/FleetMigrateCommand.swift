@@ -62,7 +62,7 @@ struct FleetMigrateCommand: FleetJob, MigrationsCommand {
             ) { store in
                 let applied = try runner.appliedMigrationIdentifiers(in: store.writer)
                 record.begin(with: applied, of: runner)
-                try store.checkIsAdopted()
+                if applied.isEmpty { try store.checkIsAdopted() }
                 try store.checkForDrafts(upTo: target, steps: limit)
                 if isDry {
                     guard record.pending == 0 || !store.writer.configuration.readonly else {

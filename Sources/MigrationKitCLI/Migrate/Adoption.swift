@@ -42,10 +42,13 @@ extension OpenStore {
     /// Other tools work only with a folder, not with a host's steps.
     func otherTools() throws -> [OtherTool] {
         // If everything was rolled back since, the history shows that the database was adopted.
-        guard folder != nil, try runner.appliedMigrationIdentifiers(in: writer).isEmpty,
-            try GRDBMigrationRunner.history(in: writer).isEmpty
-        else { return [] }
-        return try writer.read(MigrationTool.found).map(OtherTool.init)
+        guard folder != nil else { return [] }
+        return try writer.read { db in
+            guard try runner.appliedMigrationIdentifiers(in: db).isEmpty,
+                try GRDBMigrationRunner.history(in: db).isEmpty
+            else { return [] }
+            return try MigrationTool.found(in: db).map(OtherTool.init)
+        }
     }
 
     /// Refuses a database that another tool has migrated: its migrations would be applied a second

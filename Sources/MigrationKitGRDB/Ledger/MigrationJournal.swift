@@ -245,21 +245,11 @@ extension MigrationJournal {
     ///
     /// - Parameter isLast: Whether only the journal's last row is read.
     static func begun(_ db: Database, last isLast: Bool = false) throws -> [String: Begun] {
-        guard try db.hasTable(table), try columns(db).contains(progress) else { return [:] }
-        let last = isLast ? "AND id = (SELECT max(id) FROM main.\(table))" : ""
+        guard try db.hasTable(table), let statement = try begunStatement(db, last: isLast) else {
+            return [:]
+        }
         return try db.reading(table) {
-            let rows = try Row.fetchAll(
-                db,
-                sql: """
-                    SELECT id, identifier, CASE typeof(checksum) WHEN 'text' THEN checksum END,
-                        CASE typeof(older) WHEN 'text' THEN older END, julianday(time), progress
-                    FROM main.\(table)
-                    WHERE event = ? AND typeof(identifier) = 'text' AND typeof(progress) = 'text'
-                        \(last)
-                    ORDER BY id
-                    """,
-                arguments: [MigrationHistoryEntry.Event.begun]
-            )
+            let rows = try Row.fetchAll(statement, arguments: [MigrationHistoryEntry.Event.begun])
             return rows.reduce(into: [:]) { begun, row in
                 guard let progress = BatchProgress(text: row[5]) else { return }
                 begun[row[1]] = Begun(
@@ -270,6 +260,26 @@ extension MigrationJournal {
                     progress: progress
                 )
             }
+        }
+    }
+
+    /// - Returns: `nil` if the table has no column for it.
+    private static func begunStatement(_ db: Database, last isLast: Bool) throws -> Statement? {
+        let last = isLast ? "AND id = (SELECT max(id) FROM main.\(table))" : ""
+        do {
+            return try db.cachedStatement(
+                sql: """
+                    SELECT id, identifier, CASE typeof(checksum) WHEN 'text' THEN checksum END,
+                        CASE typeof(older) WHEN 'text' THEN older END, julianday(time), progress
+                    FROM main.\(table)
+                    WHERE event = ? AND typeof(identifier) = 'text' AND typeof(progress) = 'text'
+                        \(last)
+                    ORDER BY id
+                    """
+            )
+        } catch let error as DatabaseError where error.resultCode == .SQLITE_ERROR {
+            guard try columns(db).contains(progress) else { return nil }
+            throw MigrationKitError.unusableTable(table)
         }
     }
 

@@ -29,7 +29,10 @@ package enum MigrationLedger {
     package static func read(_ db: Database) throws -> Set<String> {
         guard try db.hasTable(table) else { return [] }
         return try db.reading(table) {
-            try DatabaseValue.fetchAll(db, sql: "SELECT identifier FROM main.grdb_migrations")
+            let statement = try db.cachedStatement(
+                sql: "SELECT identifier FROM main.grdb_migrations"
+            )
+            return try DatabaseValue.fetchAll(statement)
                 .reduce(into: []) { identifiers, value in
                     guard case .string(let identifier) = value.storage, !identifier.isEmpty else {
                         throw MigrationKitError.unusableTable(table)
@@ -253,14 +256,13 @@ extension Database {
     /// - Throws: `MigrationKitError.unusableTable(_:)` if something else has the name: reading a
     ///   view runs its author's SQL, which may never end, and a virtual table runs its module.
     package func hasTable(_ name: String) throws -> Bool {
-        let isTable = try Bool.fetchAll(
-            self,
+        let statement = try cachedStatement(
             sql: """
                 SELECT type = 'table' AND rootpage > 0 FROM main.sqlite_master
                 WHERE type <> 'trigger' AND name = ? COLLATE NOCASE
-                """,
-            arguments: [name]
+                """
         )
+        let isTable = try Bool.fetchAll(statement, arguments: [name])
         guard isTable.allSatisfy({ $0 }) else { throw MigrationKitError.unusableTable(name) }
         return !isTable.isEmpty
     }
