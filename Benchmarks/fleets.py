@@ -71,6 +71,32 @@ class Fleet:
         shutil.rmtree(self.folder)
 
 
+def ours(bench, folder, steps):
+    return [
+        bench.tool, "fleet", "migrate", "--stores", f"{folder}/*.db", "--key-file-suffix",
+        ".key", "--raw-key", "--migrations", steps, "--report", f"{folder}/report.jsonl",
+    ]
+
+
+def python_loop(bench, folder, count):
+    loop = bench.folder / "loop.py"
+    loop.write_text(LOOP)
+    return [bench.tools / "python", loop, folder, bench.folder / "plain20", str(count)]
+
+
+def growing(bench, count):
+    """Ours and the loop on so many databases, nothing pending."""
+    steps, template = bench.steps(20), bench.folder / "template.db"
+    if not template.exists():
+        run(bench.migrate(template, bench.raw, steps))
+    fleet = Fleet(bench.folder / f"fleet{count}", template, bench.raw.path, count)
+    fleet.make()
+    return [
+        Contender("fleet migrate, nothing pending", ours(bench, fleet.folder, steps)),
+        Contender("Python loop with sqlcipher3", python_loop(bench, fleet.folder, count)),
+    ]
+
+
 def contenders(bench, applied, whole):
     """Ours on all databases and on a hundredth of them, beside loops on some.
 
@@ -79,8 +105,6 @@ def contenders(bench, applied, whole):
     steps, key = bench.steps(20), bench.raw
     template = bench.folder / f"template{applied}.db"
     run(bench.migrate(template, key, steps, "--steps", str(applied)))
-    loop = bench.folder / "loop.py"
-    loop.write_text(LOOP)
     # Only what is pending must be made anew for each run.
     is_done = applied == 20
     found, fleets = [], []
@@ -93,14 +117,11 @@ def contenders(bench, applied, whole):
         prepare = None if is_done else fleet.make
         found.append(Part(name, command(fleet.folder), whole, part, prepare))
 
-    def ours(folder):
-        return [
-            bench.tool, "fleet", "migrate", "--stores", f"{folder}/*.db", "--key-file-suffix",
-            ".key", "--raw-key", "--migrations", steps, "--report", f"{folder}/report.jsonl",
-        ]
+    def command(folder):
+        return ours(bench, folder, steps)
 
-    add("migrationkit", whole, ours)
-    add("migrationkit, few", whole // 100, ours)
+    add("migrationkit", whole, command)
+    add("migrationkit, few", whole // 100, command)
     add(
         "shell loop over migrationkit",
         whole // 20,
@@ -109,8 +130,6 @@ def contenders(bench, applied, whole):
     add(
         "Python loop with sqlcipher3",
         whole // 10,
-        lambda folder: [
-            bench.tools / "python", loop, folder, bench.folder / "plain20", str(whole // 10),
-        ],
+        lambda folder: python_loop(bench, folder, whole // 10),
     )
     return found, fleets

@@ -1,10 +1,9 @@
 """Runs commands and takes their time and their peak of memory."""
-import os
+import json
 import statistics
 import subprocess
 import sys
 import tempfile
-import time
 
 
 class Figure:
@@ -22,30 +21,50 @@ class Figure:
         return max(self.megabytes)
 
 
+# Runs one command after the other. It is a process of its own because a process that is started counts
+# its parent's memory as its own peak, and the benchmark's may be large.
+RUNNER = """
+import json, os, subprocess, sys, time
+for line in sys.stdin:
+    call = json.loads(line)
+    with open(call["script"], "rb") as given, open(call["output"], "wb") as out:
+        start = time.perf_counter()
+        process = subprocess.Popen(
+            call["command"], stdin=given, stdout=out, stderr=subprocess.STDOUT,
+            env={**os.environ, **call["environment"]},
+        )
+        _, status, usage = os.wait4(process.pid, 0)
+        seconds = time.perf_counter() - start
+    process.returncode = os.waitstatus_to_exitcode(status)
+    result = {"seconds": seconds, "kilobytes": usage.ru_maxrss, "code": process.returncode}
+    print(json.dumps(result), flush=True)
+"""
+
+
+runner = subprocess.Popen(
+    [sys.executable, "-c", RUNNER], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+)
+
+
 def run(command, script=None, environment=None):
     """Runs a command to its end; a failure of it ends the benchmark.
 
     Returns its seconds, its peak in MB, and what it printed.
     """
-    with tempfile.TemporaryFile() as given, tempfile.TemporaryFile() as out:
+    command = [str(word) for word in command]
+    with tempfile.NamedTemporaryFile() as given, tempfile.NamedTemporaryFile() as out:
         given.write((script or "").encode())
-        given.seek(0)
-        start = time.perf_counter()
-        process = subprocess.Popen(
-            [str(word) for word in command],
-            stdin=given,
-            stdout=out,
-            stderr=subprocess.STDOUT,
-            env={**os.environ, **(environment or {})},
-        )
-        _, status, usage = os.wait4(process.pid, 0)
-        seconds = time.perf_counter() - start
-        process.returncode = os.waitstatus_to_exitcode(status)
-        out.seek(0)
+        given.flush()
+        call = {
+            "command": command, "script": given.name, "output": out.name,
+            "environment": environment or {},
+        }
+        print(json.dumps(call), file=runner.stdin, flush=True)
+        result = json.loads(runner.stdout.readline())
         text = out.read().decode(errors="replace")
-    if process.returncode != 0:
-        sys.exit(f"{' '.join(map(str, command))} ended with {process.returncode}:\n{text[-2000:]}")
-    return seconds, usage.ru_maxrss / 1024, text
+    if result["code"] != 0:
+        sys.exit(f"{' '.join(command)} ended with {result['code']}:\n{text[-2000:]}")
+    return result["seconds"], result["kilobytes"] / 1024, text
 
 
 class Contender:

