@@ -96,7 +96,9 @@ final class LintRun {
         }
         let (sources, closure) = try sources(of: step)
         let settings = settings(of: step)
-        let copy = try base.copy()
+        // Most migrations make new tables, and meet no rows.
+        let tables = before.reachable(from: sources)
+        let copy = tables.isEmpty ? nil : try base.copy()
         let trials =
             Trials.areNeeded(for: sources, of: step)
             ? Trials(of: sources, from: try base.copy(), schema: before, settings) : nil
@@ -116,17 +118,26 @@ final class LintRun {
         }
         let goesOn = closure.map { $0.failure == nil } ?? false
         let rebuilds = Rebuild.all(
-            in: statements(sources, pass, nil, before, afterFailuresGoesOn: goesOn),
+            in: statements(sources, pass, nil, afterFailuresGoesOn: goesOn),
             before: before
         )
-        let rows =
+        let rows = try copy.flatMap { copy in
             pass.isStopped
-            ? nil : try RowPass(sources, on: copy, before, after, rebuilds.map(\.table), settings)
+                ? nil
+                : try RowPass(
+                    sources,
+                    on: copy,
+                    filling: tables,
+                    before,
+                    after,
+                    rebuilds.map(\.table),
+                    settings
+                )
+        }
         let statements = statements(
             sources,
             pass,
             rows?.pass,
-            before,
             afterFailuresGoesOn: goesOn
         )
         for statement in statements where statement.failure != nil && !goesOn {
@@ -234,10 +245,9 @@ final class LintRun {
         _ sources: [SourceStatement],
         _ pass: StepPass,
         _ rows: StepPass?,
-        _ before: SchemaModel,
         afterFailuresGoesOn goesOn: Bool = false
     ) -> [StatementRecord] {
-        var originals = Dictionary(uniqueKeysWithValues: before.tables.keys.map { ($0, $0) })
+        var renamed: [String: String?] = [:]
         var missing = missing
         return zip(sources, pass.statements).enumerated().map { number, pair in
             let (source, statement) = pair
@@ -251,7 +261,7 @@ final class LintRun {
                 parsed: statement.parsed,
                 before: statement.before,
                 after: statement.after,
-                originals: originals,
+                renamed: renamed,
                 actions: statement.actions,
                 failure: statement.failure,
                 failureIsExplained: statement.failure != nil
@@ -266,9 +276,13 @@ final class LintRun {
             if record.failure != nil { missing.add(record.parsed, record.unknownTable) }
             if record.failure == nil {
                 if case .renameTable(let old, let new) = record.kind {
-                    originals[new.foldedName] = originals.removeValue(forKey: old.foldedName)
-                } else if record.before.tables.count != record.after.tables.count {
-                    originals = originals.filter { record.after.tables[$0.key] != nil }
+                    let original = renamed[old.foldedName] ?? old.foldedName
+                    renamed.updateValue(nil, forKey: old.foldedName)
+                    renamed.updateValue(original, forKey: new.foldedName)
+                } else if record.after.tables.count < record.before.tables.count {
+                    for name in record.before.tables.keys where record.after.tables[name] == nil {
+                        renamed.updateValue(nil, forKey: name)
+                    }
                 }
             }
             return record
@@ -341,7 +355,7 @@ final class LintRun {
             guard !sources.isEmpty else { return nil }
             let pass = try StepPass(sources, on: base.copy(), schema: schema, settings(of: step))
             return DownRecord(
-                statements: statements(sources, pass, nil, schema),
+                statements: statements(sources, pass, nil),
                 after: pass.schema,
                 failure: (pass.statements.lazy.compactMap(\.failure).first ?? pass.commitFailure)?
                     .message

@@ -12,6 +12,7 @@ struct RowPass {
     /// - Parameters:
     ///   - sources: The migration's statements.
     ///   - database: A copy of the database from before the migration.
+    ///   - tables: Those that get rows.
     ///   - before: Its schema.
     ///   - after: The schema after the migration.
     ///   - rebuilt: The tables whose values to compare.
@@ -19,13 +20,12 @@ struct RowPass {
     init?(
         _ sources: [SourceStatement],
         on database: ScratchDatabase,
+        filling tables: Set<String>,
         _ before: SchemaModel,
         _ after: SchemaModel,
         _ rebuilt: [String],
         _ settings: StepPass.Settings
     ) throws {
-        let tables = before.reachable(from: sources)
-        guard !tables.isEmpty else { return nil }
         RowGenerator(for: database, schema: before).fill(tables, limit: settings.limit / 4)
         countsBefore = database.rowCounts(of: tables).filter { $0.value > 0 }
         guard !countsBefore.isEmpty else { return nil }

@@ -7,7 +7,7 @@ extension StepRecord {
     /// The table as it was before the migration, if a statement still means that one: it may have
     /// rows.
     func original(of name: String, at statement: StatementRecord) -> SchemaModel.Table? {
-        statement.originals[name.foldedName].flatMap(before.table)
+        (statement.renamed[name.foldedName] ?? name).flatMap(before.table)
     }
 
     /// Whether an earlier statement of the migration copies rows of a table into another one.

@@ -103,9 +103,9 @@ struct StatementRecord {
     /// The schema after it.
     let after: SchemaModel
 
-    /// The names of the tables that were there before the migration, by the names that they have
-    /// before this statement; both in lower case.
-    let originals: [String: String]
+    /// The names that tables had before the migration, by those that they have before this statement,
+    /// if they differ; `nil` for a name whose table was dropped or renamed. All in lower case.
+    let renamed: [String: String?]
 
     /// What SQLite's authorizer reports when it is compiled: the tables, columns and functions that
     /// it uses, those of triggers, views and cascades included.
