@@ -364,6 +364,7 @@ struct RootCommand: ParsableCommand {
                     SalvageCommand.self,
                     KeyCommand.self,
                     FleetCommand.self,
+                    ExplainCommand.self,
                     CompletionsCommand.self,
                     ManualCommand.self,
                 ]

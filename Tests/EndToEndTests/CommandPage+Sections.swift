@@ -193,6 +193,9 @@ extension CommandPageTests {
                 "migrationkit-cli salvage --db-path damaged.db --output saved.db"
             )
         },
+        Section("explain") { page in
+            try page.run("migrationkit-cli explain 'hmac check failed for pgno=1'")
+        },
         Section("completions") { page in
             try page.run("migrationkit-cli completions bash | head -n 3")
         },

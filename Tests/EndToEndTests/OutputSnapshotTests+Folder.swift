@@ -14,6 +14,17 @@ extension OutputSnapshotTests {
         Scene("version") { transcript in
             try transcript.run("--version --json")
         },
+        Scene("explain") { transcript in
+            try transcript.run("explain")
+            try transcript.run("explain --json")
+            try transcript.run("explain 'Error: file is not a database (26)'")
+            try transcript.run("explain SQLITE_BUSY --json")
+            try transcript.run("explain wrongKey")
+            try transcript.run("explain 77")
+            try transcript.run("explain 77 --json")
+            try transcript.run("explain wrongkey")
+            try transcript.run("explain something else")
+        },
         Scene("create") { transcript in
             try transcript.run("create --format goose add-tags")
             try transcript.run("create add-tags-to-notes --json")

@@ -33,7 +33,8 @@ struct Transcript {
     mutating func run(_ command: String, input: String = "", hasKey: Bool = true) throws {
         let words = command.split(separator: " ").map(String.init)
         let opensStore =
-            hasKey && !["init", "create", "schema-dump", "key", "--version"].contains(words[0])
+            hasKey
+            && !["init", "create", "explain", "schema-dump", "key", "--version"].contains(words[0])
             && words.prefix(2) != ["fleet", "report"]
         var environment = tool.environment
         if !hasKey { environment["MIGRATIONKIT_PASSWORD_FILE"] = nil }

@@ -43,6 +43,7 @@ public enum DocumentSchema {
             switch (words[0], words.dropFirst().first) {
             case ("key", let command?): return "key-\(command)"
             case ("fleet", "report"?): return "fleet-report"
+            case ("explain", "--json"?): return "explain-list"
             case ("--version", _): return "version"
             case ("status", _) where words.contains("--show-settings"):
                 return "status-show-settings"

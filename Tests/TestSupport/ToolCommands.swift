@@ -8,7 +8,7 @@ public enum ToolCommands {
         "repair", "schema-dump", "schema-load", "encrypt", "decrypt", "rekey", "upgrade",
         "backup", "restore", "salvage", "key", "fleet", "init", "create", "lint", "test",
         "schema-diff",
-        "completions",
+        "explain", "completions",
     ]
 
     /// Those of `key`.

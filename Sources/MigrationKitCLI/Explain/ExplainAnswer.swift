@@ -1,0 +1,101 @@
+import MigrationKitCommon
+import MigrationKitLint
+
+/// What is known of a message, a code, a rule or a number.
+struct ExplainAnswer: Encodable {
+    /// The message, code or rule as it is spelled.
+    let title: String
+
+    /// The exit codes of commands that end with it.
+    private var exitCodes: [Int32] = []
+
+    /// The codes of this tool's errors that are about it.
+    private var codes: [String] = []
+
+    /// SQLite's names for it.
+    private var results: [String] = []
+
+    /// What it means, in paragraphs.
+    private let meaning: String
+
+    private var causes: [String] = []
+    private var next: [Action] = []
+
+    private struct Action: Encodable {
+        let command: String?
+        let purpose: String
+    }
+
+    /// - Returns: `nil` if nothing is known.
+    init?(_ words: String) {
+        if let rule = LintRule(rawValue: words) {
+            (title, meaning) = (rule.rawValue, rule.text)
+        } else if let error = ErrorMeaning.all.first(where: { $0.code == words }) {
+            (title, meaning) = (error.code, error.meaning)
+            exitCodes = error.exitCodes
+            if let explanation = Explanation.of(code: error.code) { add(explanation) }
+        } else if let status = ErrorCode.ExitStatus.meanings.first(where: { "\($0.code)" == words })
+        {
+            title = "exit code \(status.code)"
+            meaning = status.meaning.prefix(1).uppercased() + status.meaning.dropFirst() + "."
+            codes = ErrorMeaning.all.filter { $0.exitCodes.contains(status.code) }.map(\.code)
+        } else if let explanation = Explanation.of(result: words) ?? Explanation.of(message: words)
+        {
+            (title, meaning) = (explanation.message, explanation.meaning)
+            codes = explanation.codes
+            add(explanation)
+        } else {
+            return nil
+        }
+    }
+
+    private mutating func add(_ explanation: Explanation) {
+        results = explanation.results.map(\.name)
+        causes = explanation.causes
+        next = explanation.next.map { action in
+            Action(
+                command: action.command.map { "\(Program.name) \($0)" },
+                purpose: action.purpose
+            )
+        }
+    }
+
+    /// For a terminal.
+    var text: String {
+        // A rule's page has its title.
+        if LintRule(rawValue: title) != nil { return meaning }
+        var lines = [title, ""] + paragraph(meaning)
+        if !results.isEmpty {
+            lines += [""] + paragraph("SQLite: " + results.joined(separator: ", "))
+        }
+        if !exitCodes.isEmpty {
+            let listed = exitCodes.map { code in
+                let meaning = ErrorCode.ExitStatus.meanings.first { $0.code == code }?.meaning
+                return "\(code)" + (meaning.map { " (\($0))" } ?? "")
+            }
+            lines += [""] + paragraph("Exit code: " + listed.joined(separator: ", "))
+        }
+        if !codes.isEmpty { lines += [""] + paragraph("Codes: " + codes.joined(separator: ", ")) }
+        if !causes.isEmpty {
+            lines += ["", "Usual causes"] + causes.flatMap { paragraph($0, mark: "- ") }
+        }
+        if !next.isEmpty {
+            lines += ["", "What to do"]
+            for action in next {
+                guard let command = action.command else {
+                    lines += paragraph(action.purpose)
+                    continue
+                }
+                lines += ["  \(command)"] + paragraph(action.purpose, mark: "    ")
+            }
+        }
+        return lines.joined(separator: "\n")
+    }
+
+    /// Lines of at most 80 columns, the first with the mark.
+    private func paragraph(_ text: String, mark: String = "") -> [String] {
+        let indent = String(repeating: " ", count: mark.count)
+        return text[...].wrapped(to: MessageForm.standardWidth - 2 - mark.count).enumerated()
+            .map { "  " + ($0.offset == 0 ? mark : indent) + $0.element }
+    }
+}
