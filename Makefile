@@ -3,11 +3,13 @@
 SWIFT ?= swift
 PREFIX ?= /usr/local
 TOOL = .build/release/migrationkit-cli
+# More options of the linker for `make build`, such as those of `make wheel`.
+LINK ?=
 # More options of the builds that aren't optimised, such as those of `.ci/run`.
 BUILD_OPTIONS ?=
 
 .PHONY: demo check test build bench format format-check docs install \
-	deb tarball release clean
+	deb tarball wheel release clean
 
 ## Sets up, builds, and migrates a real encrypted database with a key from the secret store.
 demo:
@@ -36,7 +38,8 @@ build:
 	Scripts/bootstrap
 	$(SWIFT) build -c release --static-swift-stdlib --disable-local-rpath -Xlinker --strip-all \
 		-Xcc -ffile-prefix-map='$(CURDIR)=.' \
-		-Xswiftc -Xfrontend -Xswiftc -disable-incremental-llvm-codegen --product migrationkit-cli
+		-Xswiftc -Xfrontend -Xswiftc -disable-incremental-llvm-codegen --product migrationkit-cli \
+		$(LINK)
 
 ## Measures against other tools; one workload or several with ONLY="W1 W5".
 bench: build
@@ -62,9 +65,19 @@ deb tarball: build
 	Scripts/bootstrap --packages
 	Scripts/package $@
 
+## A wheel for pip in .build/packages. Its tool has libcrypto inside, since not every system has the
+## version that it needs; a folder with nothing but the archive makes the linker take that.
+wheel:
+	Scripts/bootstrap --packages
+	mkdir -p .build/static
+	ln -sf "$$(pkg-config --variable=libdir libcrypto)/libcrypto.a" .build/static/libcrypto.a
+	$(MAKE) build LINK='-Xlinker -L$(CURDIR)/.build/static'
+	Scripts/package wheel
+
 ## All that a release consists of, with its digests, if the checkout can be released.
 release:
 	Scripts/package check
+	$(MAKE) wheel
 	$(MAKE) deb tarball
 	cd .build/packages && sha256sum *
 
