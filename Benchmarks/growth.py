@@ -1,7 +1,8 @@
 """How the time of each command grows with its work, and with which exponent.
 
-A line is measured at growing sizes until one run takes longer than LONGEST; the exponent is fitted to
-what it takes beyond its smallest size, since that is mostly the program's start.
+A line is measured at growing sizes as long as a run at the next one would take less than LONGEST if it
+grew with the size; the exponent is fitted to what it takes beyond its smallest size, since that is
+mostly the program's start.
 """
 import contextlib
 import json
@@ -16,7 +17,7 @@ import service
 import stores
 from measure import Contender, Figure, run
 
-LONGEST = 10  # Seconds; the next size isn't measured after such a run.
+LONGEST = 45  # Seconds.
 
 
 class Curve:
@@ -31,17 +32,23 @@ class Curve:
     def measure(self, sizes):
         """The points of each line: size, seconds, megabytes."""
         lines, ended = {}, set()
-        for size in sizes:
+        for size, following in zip(sizes, [*sizes[1:], sizes[-1]]):
             for contender in self.at(size):
                 if contender.name in ended:
                     continue
                 figure = Figure()
-                while len(figure.seconds) < 5 and sum(figure.seconds) < 2:
-                    contender.measure(figure)
+                try:
+                    while len(figure.seconds) < 5 and sum(figure.seconds) < 2:
+                        contender.measure(figure)
+                except SystemExit as failure:
+                    # Such as a limit of memory: the line ends here.
+                    print(f"  {self.title}, {contender.name}, {size:,}: {failure}"[:2000], flush=True)
+                    ended.add(contender.name)
+                    continue
                 seconds = figure.median
                 print(f"  {self.title}, {contender.name}, {size:,}: {seconds:.3f} s", flush=True)
                 lines.setdefault(contender.name, []).append((size, seconds, figure.peak))
-                if seconds > LONGEST:
+                if seconds * following / size > LONGEST:
                     ended.add(contender.name)
         return {"title": self.title, "unit": self.unit, "lines": lines}
 
@@ -243,10 +250,10 @@ def curves(bench, running=None):
 
     found = {
         "steps": Curve("Steps", "migrations", [50, 500, 5_000, 50_000], steps),
-        "lint": Curve("Development", "migrations", [10, 100, 1_000, 10_000], lint),
+        "lint": Curve("Development", "migrations", [10, 100, 1_000, 3_000], lint),
         "tables": Curve("Tables", "tables", [10, 100, 1_000, 10_000], tables),
         "rows": Curve("Bytes", "MB", [1, 10, 100, 1_000, 4_000], rows),
-        "stores": Curve("Fleet", "databases", [10, 100, 1_000, 10_000, 100_000], fleet),
+        "stores": Curve("Fleet", "databases", [10, 100, 1_000, 10_000, 40_000], fleet),
     }
     if running:
         found["items"] = Curve("Secret Service", "items", [10, 100, 1_000], items)

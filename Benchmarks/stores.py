@@ -73,11 +73,11 @@ def user(path, key):
     return process
 
 
-def folder_of(folder, statements, down=""):
+def folder_of(folder, statements, down="", name="step"):
     """A folder of migrations that dbmate reads as well, one for each text of SQL."""
     folder.mkdir()
     for number, statement in enumerate(statements, 1):
-        path = folder / f"{number:05}_step.sql"
+        path = folder / f"{number:05}_{name}.sql"
         path.write_text(f"-- migrate:up\n{statement.rstrip(NEEDLESS)};\n-- migrate:down\n{down}\n")
 
 
