@@ -93,7 +93,7 @@ import Testing
                  "status drift": 1, "status driftNote": 1, "repair-schema column": 1,
                  "repair-schema rows": 1, "repair-schema output": 1,
                  "verify table": 1, "verify rowid": 1, "verify page": 1,
-                 "plan requirements": 1, "plan checks": 1, "plan batches": 1,
+                 "explain command": 1, "plan requirements": 1, "plan checks": 1, "plan batches": 1,
                  "plan rows": 1, "status begun": 1, "checks requirements": 1,
                  "checks checks": 1, "rehearse report": 1, "rehearse failed": 1,
                  "rehearse bytesAfter": 1, "rehearse note": 1, "rehearse findings": 1,
