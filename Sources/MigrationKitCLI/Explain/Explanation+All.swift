@@ -427,7 +427,7 @@ extension Explanation {
             meaning: "Two rows have the same values in columns that must differ.",
             causes: [
                 "A migration creates a unique index, and the table has equal rows already.",
-                "Two branches give the same new row a different origin.",
+                "Two migrations insert the same row.",
             ],
             next: [
                 .init(
@@ -518,7 +518,6 @@ extension Explanation {
                 "already exists", "duplicate column name", "no such column", "has no column named",
                 "no such index", "no such trigger", "no such view",
             ],
-            results: [(1, "SQLITE_ERROR")],
             codes: [
                 "unknownTable", "brokenSchema", "otherSchema", "schemaDiffers", "schemaNotCompared",
                 "sqlInvalid", "sqlFailed",
