@@ -236,11 +236,14 @@ import Testing
         try expect(.damaged(path: path, pages: [1]))
     }
 
-    /// SQLite would make the file as long as the journal says that it was.
-    @Test func aJournalOfALongerFileIsDamage() throws {
+    /// SQLite would make the file as long as the journal says that it was. A power cut may have left
+    /// numbers there whose product no integer holds.
+    @Test(arguments: [(0x3f, nil), (0xff, 0xff)] as [(UInt8, UInt8?)])
+    func aJournalOfALongerFileIsDamage(pageCount: UInt8, pageSize: UInt8?) throws {
         try Fixtures.encrypted(path, key: key)
         var journal = Crash.journalOfNothing
-        journal.replaceSubrange(16..<20, with: [0x3f, 0xff, 0xff, 0xff])
+        journal.replaceSubrange(16..<20, with: [pageCount, 0xff, 0xff, 0xff])
+        if let pageSize { journal.replaceSubrange(24..<28, with: [pageSize, 0xff, 0xff, 0xff]) }
         try folder.write("notes.db-journal", journal)
         let before = try folder.snapshot()
         #expect(throws: EncryptedDatabaseError.damaged(path: path, pages: [])) {

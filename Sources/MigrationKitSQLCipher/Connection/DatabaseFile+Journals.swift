@@ -57,9 +57,12 @@ extension DatabaseFile {
         try checkSuperJournal()
         let isTooLong = try confirmed { () -> Bool? in
             guard let (journal, header) = try hotJournal else { return nil }
-            let originalSize = Int(header.word(16)) * Int(header.word(24))
+            // After a power cut, anything may be there: both numbers have 32 bits.
+            let (originalSize, isImpossible) = Int(header.word(16))
+                .multipliedReportingOverflow(by: Int(header.word(24)))
             // What a change cuts off is in the journal.
-            return try originalSize > Int(status.st_size) + journal.size ? true : nil
+            return try isImpossible || originalSize > Int(status.st_size) + journal.size
+                ? true : nil
         }
         guard isTooLong == nil else {
             throw EncryptedDatabaseError.damaged(path: path, pages: [])
