@@ -329,19 +329,19 @@ def _result(
         raise
     finally:
         reader.join()
-    report = next(_documents(output.splitlines(True)), None)
+    report = next(_documents(output), None)
     if status == 0 and report is not None:
         return report
-    error = next((one["error"] for one in _documents(lines) if "error" in one), None)
+    error = next((one["error"] for one in _documents("".join(lines)) if "error" in one), None)
     if error is not None:
         raise Error(error["code"], error["message"], error.get("hint"), status, report)
     text = "".join(lines).strip() or f"the tool ended with {status}, without a report"
     raise Error("interrupted" if status < 0 else "failed", text, None, status, report)
 
 
-def _documents(lines: Sequence[str]) -> Iterator[Report]:
+def _documents(text: str) -> Iterator[Report]:
     """The JSON documents in a text, which may have other lines."""
-    text, decoder = "".join(lines), json.JSONDecoder()
+    decoder = json.JSONDecoder()
     start = text.find("{")
     while start >= 0:
         try:

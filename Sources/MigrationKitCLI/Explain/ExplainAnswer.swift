@@ -19,11 +19,13 @@ struct ExplainAnswer: Encodable {
     private let meaning: String
 
     private var causes: [String] = []
-    private var next: [Action] = []
 
-    private struct Action: Encodable {
-        let command: String?
-        let purpose: String
+    /// What to do; commands begin with the program's name.
+    private var next: [Explanation.Action] = []
+
+    /// The codes and rules, which are answered by their names.
+    static var names: [String] {
+        ErrorMeaning.all.map(\.code) + LintRule.allCases.map(\.rawValue)
     }
 
     /// - Returns: `nil` if nothing is known.
@@ -53,10 +55,9 @@ struct ExplainAnswer: Encodable {
         results = explanation.results.map(\.name)
         causes = explanation.causes
         next = explanation.next.map { action in
-            Action(
-                command: action.command.map { "\(Program.name) \($0)" },
-                purpose: action.purpose
-            )
+            var action = action
+            action.command = action.command.map { "\(Program.name) \($0)" }
+            return action
         }
     }
 

@@ -1,6 +1,5 @@
 import ArgumentParser
 import MigrationKitCommon
-import MigrationKitLint
 
 struct ExplainCommand: ContextCommand {
     static var configuration: CommandConfiguration {
@@ -27,7 +26,7 @@ struct ExplainCommand: ContextCommand {
 
     @Argument(
         help: ArgumentHelp("A message, a code, a rule or a number.", valueName: "error"),
-        completion: .list(ErrorMeaning.all.map(\.code) + LintRule.allCases.map(\.rawValue))
+        completion: .list(ExplainAnswer.names)
     )
     var error: [String] = []
 
@@ -60,9 +59,7 @@ struct ExplainCommand: ContextCommand {
 extension CommandError {
     /// Nothing is known of what was asked for.
     fileprivate static func noExplanation(_ words: String) -> CommandError {
-        let names =
-            ErrorMeaning.all.map(\.code) + LintRule.allCases.map(\.rawValue)
-            + Explanation.all.map(\.message)
+        let names = ExplainAnswer.names + Explanation.all.map(\.message)
         return CommandError(
             ErrorCode("noExplanation", .usage),
             "nothing is known of '\(words)'",

@@ -22,7 +22,7 @@ struct Explanation: Sendable {
     let next: [Action]
 
     /// Something to do: a command, or words.
-    struct Action: Sendable {
+    struct Action: Encodable, Sendable {
         /// Without the program's name; `nil` if nothing is to be run.
         var command: String?
 

@@ -62,6 +62,7 @@ struct FleetMigrateCommand: FleetJob, MigrationsCommand {
             ) { store in
                 let applied = try runner.appliedMigrationIdentifiers(in: store.writer)
                 record.begin(with: applied, of: runner)
+                // Where something is recorded, another tool's record doesn't count.
                 if applied.isEmpty { try store.checkIsAdopted() }
                 try store.checkForDrafts(upTo: target, steps: limit)
                 if isDry {

@@ -245,10 +245,9 @@ extension MigrationJournal {
     ///
     /// - Parameter isLast: Whether only the journal's last row is read.
     static func begun(_ db: Database, last isLast: Bool = false) throws -> [String: Begun] {
-        guard try db.hasTable(table), let statement = try begunStatement(db, last: isLast) else {
-            return [:]
-        }
+        guard try db.hasTable(table) else { return [:] }
         return try db.reading(table) {
+            guard let statement = try begunStatement(db, last: isLast) else { return [:] }
             let rows = try Row.fetchAll(statement, arguments: [MigrationHistoryEntry.Event.begun])
             return rows.reduce(into: [:]) { begun, row in
                 guard let progress = BatchProgress(text: row[5]) else { return }
@@ -279,7 +278,7 @@ extension MigrationJournal {
             )
         } catch let error as DatabaseError where error.resultCode == .SQLITE_ERROR {
             guard try columns(db).contains(progress) else { return nil }
-            throw MigrationKitError.unusableTable(table)
+            throw error
         }
     }
 
