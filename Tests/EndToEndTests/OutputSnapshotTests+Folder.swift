@@ -11,6 +11,18 @@ extension OutputSnapshotTests {
             try transcript.run("init --db-path other.db --json")
             try transcript.run("status --show-settings")
         },
+        Scene("init-from-user-version") { transcript in
+            try transcript.tool.folder.write("word", "a word of the test".utf8)
+            try transcript.shell(
+                isPlaintext: true,
+                "CREATE TABLE note (title TEXT); PRAGMA user_version = 7;"
+            )
+            try transcript.run("encrypt --password-file word --quiet", hasKey: false)
+            let adoption = "init --from-user-version --db-path notes.db --password-file word"
+            try transcript.run("\(adoption) --dry-run")
+            try transcript.run("\(adoption) --json")
+            try transcript.run("\(adoption)")
+        },
         Scene("version") { transcript in
             try transcript.run("--version --json")
         },

@@ -501,7 +501,7 @@ import Testing
         _ statements: String
     ) throws {
         for (name, isNoticed) in [(plain ?? "progress", plain != nil), (telling, true)] {
-            let renamed = statements.replacing(tool.versionTable, with: name)
+            let renamed = statements.replacing(tool.versionTable ?? "", with: name)
             let database = try DatabaseQueue()
             try database.write { try $0.execute(sql: renamed) }
             let found = try database.read(MigrationTool.found)
@@ -541,18 +541,61 @@ import Testing
         }
     }
 
+    // MARK: - user_version
+
+    @Test(arguments: [
+        (1, ["0001_a"]), (2, ["0001_a", "2_b"]), (10, ["0001_a", "2_b", "10_c"]),
+        (11, ["0001_a", "2_b", "10_c", "011_d"]),
+    ])
+    func userVersionCountsTheMigrationsUpToIt(number: Int, identifiers: [String]) throws {
+        let counted = "CREATE TABLE note (id); PRAGMA user_version = \(number)"
+        #expect(try applied(by: .userVersion, counted) == identifiers)
+    }
+
+    @Test func aDatabaseWithoutTablesHasNothingApplied() throws {
+        #expect(try applied(by: .userVersion, "SELECT 1").isEmpty)
+        // What ANALYZE makes is no table of an app's.
+        #expect(try applied(by: .userVersion, "ANALYZE").isEmpty)
+    }
+
+    @Test(arguments: [3, 12, -1, 2_147_483_647])
+    func aNumberWithoutAFileIsRefused(number: Int) {
+        let error = error(by: .userVersion, "PRAGMA user_version = \(number)")
+        #expect(error == .unknownVersions(.userVersion, versions: ["\(number)"]))
+        #expect(
+            message(error).hasPrefix(
+                "the database's user_version is \(number), and no file in the folder has that number\n"
+            )
+        )
+    }
+
+    @Test func tablesWithoutANumberAreRefused() {
+        let error = error(by: .userVersion, "CREATE VIEW one AS SELECT 1")
+        #expect(error == .noUserVersion)
+        #expect(
+            message(error) == """
+                the database has tables, and its user_version is 0: no version was counted there
+                Choose the last migration whose result the database has, and record it by a baseline.
+                """
+        )
+    }
+
     // MARK: - What can't be adopted
 
-    @Test(arguments: MigrationTool.allCases)
-    func aDatabaseWithoutTheTableIsRefused(tool: MigrationTool) throws {
+    private static let tables = MigrationTool.allCases.compactMap { tool in
+        tool.versionTable.map { (tool, $0) }
+    }
+
+    @Test(arguments: tables)
+    func aDatabaseWithoutTheTableIsRefused(tool: MigrationTool, table: String) throws {
         let temporary = Self.dbmate.replacing("CREATE", with: "CREATE TEMP")
-        let view = "CREATE VIEW \(tool.versionTable) AS SELECT 1 AS version;"
+        let view = "CREATE VIEW \(table) AS SELECT 1 AS version;"
         for statements in ["SELECT 1", temporary, view] {
-            #expect(error(by: tool, statements) == .noVersionTable(tool, table: tool.versionTable))
+            #expect(error(by: tool, statements) == .noVersionTable(tool, table: table))
         }
         #expect(
-            message(.noVersionTable(tool, table: tool.versionTable)) == """
-                there is no table '\(tool.versionTable)', where \(tool.rawValue) records applied \
+            message(.noVersionTable(tool, table: table)) == """
+                there is no table '\(table)', where \(tool.rawValue) records applied \
                 migrations
                 Check that it is the right database and the right tool. If the tool was given \
                 another name for its table, name that one.
@@ -588,14 +631,14 @@ import Testing
         #expect(message(golangMigrate).hasSuffix("It looks like dbmate's."))
     }
 
-    @Test(arguments: MigrationTool.allCases)
-    func aTableOfOtherColumnsIsRefused(tool: MigrationTool) {
-        let error = error(by: tool, "CREATE TABLE \(tool.versionTable) (Id, applied_at)")
+    @Test(arguments: tables)
+    func aTableOfOtherColumnsIsRefused(tool: MigrationTool, table: String) {
+        let error = error(by: tool, "CREATE TABLE \(table) (Id, applied_at)")
         #expect(
             error
                 == .unexpectedColumns(
                     tool,
-                    table: tool.versionTable,
+                    table: table,
                     columns: ["id", "applied_at"]
                 )
         )

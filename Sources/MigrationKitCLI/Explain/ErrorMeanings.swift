@@ -166,11 +166,13 @@ extension ErrorMeaning {
         migrationsMissing 65: Applied migrations are missing from the folder, which has later \
         ones.
         noRecoveryCopy 65: The file is no recovery copy.
+        noUserVersion 65: The database has tables, and its user_version is 0.
         notAdopted 65: Another tool has migrated the database. --adopt takes over its record.
         notForAllOrNothing 65: A migration can't be part of an all-or-nothing run.
-        otherSchema 65: The database's schema isn't the one from which the migration begins.
+        otherSchema 65: The database's schema isn't the one from which the migration begins, or that \
+        its user_version stands for.
         pendingBeforeApplied 65: Migrations are pending that come before an applied one. \
-        --allow-out-of- order applies them.
+        --allow-out-of-order applies them.
         rollbackNotDefined 65: The migration has no SQL that undoes it.
         sameStoreName 65: Two databases of a fleet have the same name, and so would have the \
         same key.

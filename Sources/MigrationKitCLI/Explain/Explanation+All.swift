@@ -665,7 +665,8 @@ extension Explanation {
             codes: [
                 "migrationsChanged", "migrationsMissing", "databaseIsNewer",
                 "databaseCanBeDowngraded",
-                "pendingBeforeApplied", "unusableMigrations", "notAdopted", "emptyFolder",
+                "pendingBeforeApplied", "unusableMigrations", "notAdopted", "noUserVersion",
+                "emptyFolder",
                 "draftMigration",
                 "unusableLedger",
             ],

@@ -4,6 +4,7 @@ import GRDB
 import MigrationKit
 import MigrationKitGRDB
 import MigrationKitSQL
+import MigrationKitSchema
 
 extension MigrationTool: ExpressibleByArgument {
     /// The names on the command line. ArgumentParser would take them from a key path, which costs
@@ -11,11 +12,14 @@ extension MigrationTool: ExpressibleByArgument {
     public static var allValueStrings: [String] { allCases.map { $0.rawValue } }
 }
 
-/// Options for continuing another tool's database.
+/// Options for continuing a database that something else has migrated.
 struct AdoptionOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp(
-            "Record what another tool has applied, read from its own table.",
+            """
+            Record what another tool has applied, read from its own table; or with 'user_version', \
+            what code has applied that counts there.
+            """,
             valueName: "tool"
         )
     )
@@ -32,6 +36,9 @@ struct AdoptionOptions: ParsableArguments {
     func validate() throws {
         guard adoptTable == nil || adopt != nil else {
             throw ValidationError("--adopt-table needs --adopt.")
+        }
+        guard adoptTable == nil || adopt != .userVersion else {
+            throw ValidationError("user_version is no table. Leave out --adopt-table.")
         }
     }
 }
@@ -71,29 +78,55 @@ extension OpenStore {
         return tools
     }
 
-    /// Reads another tool's table, before anything is recorded.
+    /// Reads what is to be adopted, before anything is recorded.
     ///
     /// - Returns: `nil` if migrations are recorded already: the database was adopted before.
-    /// - Throws: ``MigrationCLIError/adoptionWithoutFolder``; `MigrationAdoptionError`.
-    func adoption(from tool: MigrationTool, table: String?) throws -> MigrationAdoption? {
-        guard let folder else { throw MigrationCLIError.adoptionWithoutFolder }
+    /// - Throws: What ``adopt(_:table:options:in:)`` throws.
+    func adoption(
+        from tool: MigrationTool,
+        table: String?,
+        in context: CommandContext
+    ) throws -> MigrationAdoption? {
         guard try runner.appliedMigrationIdentifiers(in: writer).isEmpty else { return nil }
-        return try writer.read { try folder.adoption(from: tool, table: table, in: $0) }
+        return try writer.read { try adoption(from: tool, table, $0, in: context) }
     }
 
-    /// Records as applied what another tool's table lists. The table stays.
+    private func adoption(
+        from tool: MigrationTool,
+        _ table: String?,
+        _ db: Database,
+        in context: CommandContext
+    ) throws -> MigrationAdoption {
+        guard let folder else { throw MigrationCLIError.adoptionWithoutFolder }
+        let adoption = try folder.adoption(from: tool, table: table, in: db)
+        if tool == .userVersion, !adoption.identifiers.isEmpty {
+            // A number says less than a table: others may have counted otherwise.
+            let options = try DriftOptions(
+                LoadedMigrations(runner: runner, folder: folder),
+                ignoring: [],
+                in: context
+            )
+            let drift = try runner.drift(in: db, from: adoption.identifiers, options)
+            if case .differs = drift { throw CommandError.otherSchema(drift, of: adoption) }
+        }
+        return adoption
+    }
+
+    /// Records as applied what another tool's table lists, or `PRAGMA user_version` counts. They
+    /// stay as they are.
     ///
     /// - Returns: The identifiers that were recorded.
-    /// - Throws: ``MigrationCLIError/adoptionWithoutFolder``; `MigrationAdoptionError`; what
-    ///   the runner's baseline throws, for a database that has a ledger already.
+    /// - Throws: ``MigrationCLIError/adoptionWithoutFolder``; `MigrationAdoptionError`;
+    ///   ``CommandError`` if the schema isn't that of the version; what the runner's baseline throws,
+    ///   for a database that has a ledger already.
     func adopt(
         _ tool: MigrationTool,
         table: String?,
-        options: MigrationOptions
+        options: MigrationOptions,
+        in context: CommandContext
     ) throws -> [String] {
-        guard let folder else { throw MigrationCLIError.adoptionWithoutFolder }
-        return try runner.baseline(in: writer, options: options) { db in
-            try folder.identifiersApplied(by: tool, table: table, in: db)
+        try runner.baseline(in: writer, options: options) { db in
+            try adoption(from: tool, table, db, in: context).identifiers
         }
     }
 }
@@ -111,6 +144,29 @@ struct OtherTool: Encodable {
 }
 
 extension MigrationTool: Encodable {}
+
+extension CommandError {
+    /// The error for a database whose schema isn't that of the version that it names.
+    fileprivate static func otherSchema(
+        _ drift: SchemaDrift,
+        of adoption: MigrationAdoption
+    ) -> CommandError {
+        CommandError(
+            ErrorCode("otherSchema", .dataError),
+            """
+            the schema isn't that of the migrations up to \(adoption.identifiers.last ?? ""), which \
+            user_version counts
+            """,
+            (drift.texts.map { "- \($0)" } + [
+                """
+                Nothing was recorded. Bring the file of the migration to the schema that the databases \
+                of that version have. Tables that no migration makes are left out with the setting \
+                ignore-table. 'baseline IDENTIFIER' records without comparing.
+                """
+            ]).joined(separator: "\n")
+        )
+    }
+}
 
 extension [OtherTool] {
     /// The note for commands that change nothing.

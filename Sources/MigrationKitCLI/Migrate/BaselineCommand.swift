@@ -17,7 +17,9 @@ struct BaselineCommand: StoreCommand {
             discussion: """
                 Use it for a database whose tables already exist. Afterwards the database is \
                 migrated like any other. --adopt reads what another tool has applied from that \
-                tool's own table, which is not changed. If a migration is already recorded, \
+                tool's own table, which is not changed. With '--adopt user_version', it is what \
+                code has applied that counts in that pragma: the migrations up to that number, if \
+                they give the schema that the database has. If a migration is already recorded, \
                 baseline refuses.
                 """
         )
@@ -50,7 +52,23 @@ struct BaselineCommand: StoreCommand {
         }
     }
 
-    func run(in context: CommandContext) throws {
+    /// What was recorded.
+    struct Record {
+        let store: OpenStore
+        let identifiers: [String]
+        /// Notes on the adoption; `nil` without one.
+        let notes: [String]?
+    }
+
+    /// Throws what ``record(in:)`` would throw about the database's version, and changes nothing.
+    func check(in context: CommandContext) throws {
+        guard let tool = adopting.adopt else { return }
+        let store = try openStore(loadMigrations(in: context), for: .read, in: context)
+        _ = try store.adoption(from: tool, table: adopting.adoptTable, in: context)
+    }
+
+    /// Records the migrations.
+    func record(in context: CommandContext) throws -> Record {
         let loaded = try loadMigrations(in: context)
         let target = try identifier.map {
             try loaded.runner.identifier($0, else: MigrationKitError.unknownMigrationTarget)
@@ -63,20 +81,31 @@ struct BaselineCommand: StoreCommand {
             recorded = try store.runner.baseline(in: store.writer, upTo: target)
         } else if let tool = adopting.adopt {
             let table = adopting.adoptTable
-            notes = try store.adoption(from: tool, table: table)?.notes
+            notes = try store.adoption(from: tool, table: table, in: context)?.notes
             if !json { notes?.forEach { context.note($0) } }
-            recorded = try store.adopt(tool, table: table, options: MigrationOptions())
+            recorded = try store.adopt(
+                tool,
+                table: table,
+                options: MigrationOptions(),
+                in: context
+            )
         }
-        let pending = PendingMigrations(try store.runner.overview(of: store.writer), of: store)
+        return Record(store: store, identifiers: recorded, notes: notes)
+    }
+
+    func run(in context: CommandContext) throws {
+        let record = try record(in: context)
+        let overview = try record.store.runner.overview(of: record.store.writer)
+        let pending = PendingMigrations(overview, of: record.store)
         if json {
             return try context.printJSON(
                 fields: [
-                    "database": store.path, "recorded": recorded, "notes": notes,
-                    "pending": pending.identifiers,
+                    "database": record.store.path, "recorded": record.identifiers,
+                    "notes": record.notes, "pending": pending.identifiers,
                 ]
             )
         }
-        context.output(recorded.baselineSummary)
+        context.output(record.identifiers.baselineSummary)
         context.output(pending.summary)
     }
 }

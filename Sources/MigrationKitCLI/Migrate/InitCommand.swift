@@ -9,7 +9,10 @@ struct InitCommand: ContextCommand {
             commandName: "init",
             _superCommandName: Program.name,
             abstract: "Start a project: its settings, and a folder for migrations.",
-            usage: "\(Program.name) init [--db-path <path>] [<options>]",
+            usage: """
+                \(Program.name) init [--db-path <path>] [<options>]
+                \(Program.name) init --from-user-version --db-path <path> [<options>]
+                """,
             discussion: """
                 Writes \(SettingsFile.defaultName) and the folder of migrations, and adds the \
                 database to .gitignore. What exists is left as it is. Then it says how to make the \
@@ -19,6 +22,11 @@ struct InitCommand: ContextCommand {
                 Without options, the database and its key are named after this folder. A folder of \
                 another tool that has migrations, such as db/migrations, is used: on a terminal, it \
                 asks.
+
+                With --from-user-version, the database is there, and code has migrated it so far that \
+                counts its version in PRAGMA user_version. Its schema becomes the first migration, \
+                with that number, and is recorded as applied. If the folder has migrations, those up \
+                to that number are recorded, if they give the schema that the database has.
                 """
         )
     }
@@ -62,6 +70,9 @@ struct InitCommand: ContextCommand {
     )
     var passwordFile: String?
 
+    @Flag(help: "Take over a database whose version code counts in PRAGMA user_version.")
+    var fromUserVersion = false
+
     @Flag(name: [.customShort("n"), .long], help: "Only say what would be written.")
     var dryRun = false
 
@@ -73,7 +84,7 @@ struct InitCommand: ContextCommand {
 
     var isReport: Bool { dryRun }
 
-    var needsNoDatabase: Bool { true }
+    var needsNoDatabase: Bool { !fromUserVersion }
 
     private var given: [(key: SettingsKey, value: String?)] {
         [
@@ -117,23 +128,52 @@ struct InitCommand: ContextCommand {
         }
         let files = try ProjectFiles(values, hasSettings: found != nil)
         let next = commands(values, files, besides: found, in: context)
+        let project = try fromUserVersion ? userVersionProject(values, files, in: context) : nil
         if !dryRun { try files.write() }
+        let adopted = try dryRun ? nil : project?.adopt(in: context)
         if json {
             return try context.printJSON(
                 fields: [
-                    "dryRun": dryRun, "created": files.created, "changed": files.changed,
-                    "existing": files.existing, "nextCommands": next,
+                    "dryRun": dryRun, "created": files.created + (adopted?.files ?? []),
+                    "changed": files.changed, "existing": files.existing,
+                    "recorded": adopted?.recorded, "nextCommands": next,
                 ]
             )
         }
         context.output(files.text(isDone: !dryRun))
+        if let adopted {
+            adopted.files.forEach { context.output("Created \($0.printable)") }
+            context.output(adopted.recorded.baselineSummary)
+        } else if let project {
+            context.output(project.preview)
+        }
         context.output("Next:\n" + next.map { "  \($0)" }.joined(separator: "\n"))
-        if hasDatabase(values), let path = values[.dbPath] {
+        if project == nil, hasDatabase(values), let path = values[.dbPath] {
             context.note("\(path) exists: if it is encrypted, only its own key opens it")
         } else if files.isFolderEmpty {
             context.output("Before 'migrate', write the SQL into the file that 'create' names.")
         }
         tellNotes(in: context)
+    }
+
+    private func userVersionProject(
+        _ values: [SettingsKey: String],
+        _ files: ProjectFiles,
+        in context: CommandContext
+    ) throws -> UserVersionProject {
+        guard let path = values[.dbPath], let folder = values[.migrations] else {
+            throw MigrationCLIError.noDatabasePath
+        }
+        let keys: [SettingsKey] = [
+            .dbPath, .migrations, .keychainService, .keychainAccount, .passwordFile,
+        ]
+        return try UserVersionProject(
+            of: path,
+            folder,
+            options: keys.flatMap { key in values[key].map { [key.option, $0] } ?? [] },
+            isFolderEmpty: files.isFolderEmpty,
+            in: context
+        )
     }
 
     // MARK: - Values
@@ -231,6 +271,11 @@ struct InitCommand: ContextCommand {
         let create = "\(program) create first_table"
         let opening = options(.dbPath, .keychainService, .keychainAccount, .passwordFile)
         // No new key opens a database that is there.
+        guard !fromUserVersion else {
+            return [
+                "\(program) create add_tags", "\(program) migrate --adopt user_version" + opening,
+            ]
+        }
         guard !hasDatabase(values) else { return ["\(program) status" + opening] }
         let migrate = "\(program) migrate" + opening
         return [key] + (files.isFolderEmpty ? [create] : []) + [migrate]

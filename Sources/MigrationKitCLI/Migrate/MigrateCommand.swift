@@ -84,6 +84,10 @@ struct MigrateCommand: StoreCommand, DatabaseCommand {
 
     private var adopt: MigrationTool? { adopting.adopt }
 
+    /// Whether the option is given at each launch, also the first, since it isn't known how far a
+    /// user's database is. Another tool's database is adopted once.
+    private var adoptsAtEachLaunch: Bool { adopt == .userVersion }
+
     func validate() throws {
         if dryRun, backup != nil {
             throw ValidationError("A dry run changes nothing. Leave out --backup.")
@@ -98,7 +102,8 @@ struct MigrateCommand: StoreCommand, DatabaseCommand {
         let target = try range.target(in: loaded.runner)
         let store = try openStore(
             loaded,
-            for: adopt == nil ? .create(isTried: dryRun) : .change(isTried: dryRun),
+            for: adopt == nil || adoptsAtEachLaunch
+                ? .create(isTried: dryRun) : .change(isTried: dryRun),
             lockTimeout: run.lockTimeout(in: context),
             acceptsLostCommits: acceptLostCommits,
             beforeCreating: { try $0.checkForDrafts(upTo: target, steps: range.steps) },
@@ -111,7 +116,7 @@ struct MigrateCommand: StoreCommand, DatabaseCommand {
         var options = try run.options(in: context)
         options.verifiesUnchanged = verify
         let adoption = try adopt.flatMap {
-            try store.adoption(from: $0, table: adopting.adoptTable)
+            try store.adoption(from: $0, table: adopting.adoptTable, in: context)
         }
         if adopt == nil, !dryRun { try store.checkIsAdopted() }
         try store.checkForDrafts(
@@ -131,7 +136,7 @@ struct MigrateCommand: StoreCommand, DatabaseCommand {
             try MigrationBackup.copy(writer, to: backup)
             if !json { context.errorOutput("Wrote the backup to \(backup.printable).") }
         }
-        if adopt != nil, adoption == nil {
+        if adopt != nil, adoption == nil, !adoptsAtEachLaunch {
             context.note("nothing to adopt: migrations are already recorded here")
         }
         if !json {
@@ -145,9 +150,12 @@ struct MigrateCommand: StoreCommand, DatabaseCommand {
             adopted = try store.adopt(
                 adoption.tool,
                 table: adopting.adoptTable,
-                options: options
+                options: options,
+                in: context
             )
-            if !json { context.output((adopted ?? []).baselineSummary) }
+            if !json, !(adoptsAtEachLaunch && adoption.identifiers.isEmpty) {
+                context.output((adopted ?? []).baselineSummary)
+            }
         }
         if !json { try store.tellNotes(to: context) }
         try context.report(

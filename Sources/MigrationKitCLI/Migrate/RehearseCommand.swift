@@ -90,7 +90,7 @@ struct RehearseCommand: StoreCommand, DatabaseCommand {
             throw CommandError.unwritable(path)
         }
         let adoption = try adopting.adopt.flatMap {
-            try store.adoption(from: $0, table: adopting.adoptTable)
+            try store.adoption(from: $0, table: adopting.adoptTable, in: context)
         }
         if adopting.adopt == nil { try store.checkIsAdopted() }
         try store.checkForDrafts(

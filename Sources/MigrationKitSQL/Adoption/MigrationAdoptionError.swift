@@ -8,6 +8,9 @@ public enum MigrationAdoptionError: Error, Equatable, Sendable {
     /// The database doesn't have the tool's table.
     case noVersionTable(MigrationTool, table: String)
 
+    /// `PRAGMA user_version` is 0, and the database has tables.
+    case noUserVersion
+
     /// There is a table with that name, but its columns are not the tool's.
     case unexpectedColumns(MigrationTool, table: String, columns: [String])
 
@@ -28,11 +31,15 @@ extension MigrationAdoptionError: LocalizedError {
         switch self {
         case .noVersionTable(let tool, let table):
             "there is no table '\(table)', where \(tool.rawValue) records applied migrations"
+        case .noUserVersion:
+            "the database has tables, and its user_version is 0: no version was counted there"
         case .unexpectedColumns(let tool, let table, let columns):
             "the table '\(table)' is not \(tool.rawValue)'s: it has the columns "
                 + columns.joined(separator: ", ")
         case .unfinishedMigration(let tool, let version):
             "\(tool.rawValue) started the migration \(version) and did not finish it"
+        case .unknownVersions(.userVersion, let versions):
+            "the database's user_version is \(versions.joined()), and no file in the folder has that number"
         case .unknownVersions(let tool, let versions):
             "\(tool.rawValue) applied versions that have no file in the folder: "
                 + versions.joined(separator: ", ")
@@ -51,11 +58,19 @@ extension MigrationAdoptionError: LocalizedError {
             Check that it is the right database and the right tool. If the tool was given another \
             name for its table, name that one.
             """
+        case .noUserVersion:
+            "Choose the last migration whose result the database has, and record it by a baseline."
         case .unexpectedColumns(let tool, _, let columns):
             owner(of: columns, besides: tool).map { "It looks like \($0.rawValue)'s." }
                 ?? "Check which tool created it."
         case .unfinishedMigration(let tool, _):
             "First finish or undo the migration with \(tool.rawValue). It is unknown which part of it was applied."
+        case .unknownVersions(.userVersion, _):
+            """
+            Use a folder that has the migrations of that version. For the version with which the \
+            folder begins, the migration is a file with the whole schema. If the number is higher \
+            than the folder's, a newer version of the program made the database.
+            """
         case .unknownVersions:
             "Use the complete folder with which the database was migrated."
         case .changedMigrations:
@@ -69,7 +84,7 @@ extension MigrationAdoptionError: LocalizedError {
     private func owner(of columns: [String], besides tool: MigrationTool) -> MigrationTool? {
         MigrationTool.allCases.first {
             $0 != tool && $0.versionTable == tool.versionTable
-                && $0.table.hasMade(columns: Set(columns))
+                && $0.table?.hasMade(columns: Set(columns)) == true
         }
     }
 }
@@ -79,6 +94,7 @@ extension MigrationAdoptionError: CodedError {
     public var code: ErrorCode {
         switch self {
         case .noVersionTable: ErrorCode("noVersionTable", .noInput)
+        case .noUserVersion: ErrorCode("noUserVersion", .dataError)
         case .unexpectedColumns: ErrorCode("unexpectedVersionTable", .dataError)
         case .unfinishedMigration: ErrorCode("unfinishedMigration", .dataError)
         case .unknownVersions: ErrorCode("unknownVersions", .dataError)

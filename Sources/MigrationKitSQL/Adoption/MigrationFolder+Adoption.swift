@@ -29,9 +29,13 @@ extension MigrationFolder {
     /// of sqlx and Flyway are compared with the files. The other tools' checksums are not, so the
     /// caller must know that the files are those that the tool has run.
     ///
+    /// For `PRAGMA user_version`, the folder must have a file of that number. A database without
+    /// tables has none applied.
+    ///
     /// - Parameters:
     ///   - tool: The tool that has migrated the database.
-    ///   - name: The name of the tool's table; `nil` is its default name.
+    ///   - name: The name of the tool's table; `nil` is its default name. `PRAGMA user_version` has
+    ///     none.
     ///   - db: The database, in a transaction or not.
     /// - Returns: The identifiers in the folder's order, empty if the tool has applied nothing; and
     ///   the notes.
@@ -42,14 +46,9 @@ extension MigrationFolder {
         table name: String? = nil,
         in db: Database
     ) throws -> MigrationAdoption {
-        let name = name ?? tool.versionTable
-        guard let columns = try ToolTable.columns(of: name, in: db) else {
-            throw MigrationAdoptionError.noVersionTable(tool, table: name)
-        }
-        guard tool.table.hasMade(columns: Set(columns)) else {
-            throw MigrationAdoptionError.unexpectedColumns(tool, table: name, columns: columns)
-        }
-        let table = try tool.table.read(name, in: db)
+        let table =
+            try tool.table.map { try Self.read($0, of: tool, name ?? $0.name, in: db) }
+            ?? VersionTable(userVersionOf: db)
         if let version = sorted(table.unfinished).first {
             throw MigrationAdoptionError.unfinishedMigration(tool, version: version)
         }
@@ -76,6 +75,21 @@ extension MigrationFolder {
         )
     }
 
+    private static func read(
+        _ table: ToolTable,
+        of tool: MigrationTool,
+        _ name: String,
+        in db: Database
+    ) throws -> VersionTable {
+        guard let columns = try ToolTable.columns(of: name, in: db) else {
+            throw MigrationAdoptionError.noVersionTable(tool, table: name)
+        }
+        guard table.hasMade(columns: Set(columns)) else {
+            throw MigrationAdoptionError.unexpectedColumns(tool, table: name, columns: columns)
+        }
+        return try table.read(name, in: db)
+    }
+
     private func checkChecksums(of table: VersionTable, from tool: MigrationTool) throws {
         guard !table.checksums.isEmpty else { return }
         let recorded = table.checksums.reduce(into: [MigrationVersion: DatabaseValue]()) {
@@ -84,7 +98,7 @@ extension MigrationFolder {
         let changed = zip(steps, versions).compactMap { step, version -> String? in
             guard let checksum = recorded[version],
                 let file = scripts[step.identifier]?.scripts.up.file,
-                !tool.table.matches(checksum, file.contents)
+                tool.table?.matches(checksum, file.contents) == false
             else { return nil }
             return step.identifier
         }
@@ -95,7 +109,7 @@ extension MigrationFolder {
 
     /// A note if the tool runs the files in another order.
     private func orderNote(for tool: MigrationTool) -> String? {
-        guard tool.table.sortsFilesByText else { return nil }
+        guard tool.table?.sortsFilesByText == true else { return nil }
         let files = steps.map(\.sourceFile)
         let theirs = files.sorted { $0.utf8.lexicographicallyPrecedes($1.utf8) }
         guard let (ours, other) = zip(files, theirs).first(where: { $0 != $1 }) else { return nil }

@@ -2,7 +2,7 @@ extension MigrationTool {
     /// The tables in which this and other tools record what they have done. No migration makes
     /// them.
     package static let recordTables: [String] =
-        allCases.map(\.versionTable) + [
+        allCases.compactMap(\.versionTable) + [
             // Alembic, Atlas, Django, Drizzle, Entity Framework Core
             "alembic_version", "atlas_schema_revisions", "django_migrations",
             "__drizzle_migrations", "__EFMigrationsHistory", "__EFMigrationsLock",

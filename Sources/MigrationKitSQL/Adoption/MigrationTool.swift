@@ -1,7 +1,7 @@
 import GRDB
 
-/// A tool that records what it has applied in its own table, so its databases can be continued
-/// here.
+/// What records in a database which migrations are applied, so that the database can be continued
+/// here: another tool's own table, or the number that hand-written code keeps in the header.
 ///
 /// See ``MigrationFolder/identifiersApplied(by:table:in:)``.
 public enum MigrationTool: String, CaseIterable, Sendable {
@@ -39,12 +39,17 @@ public enum MigrationTool: String, CaseIterable, Sendable {
     /// <https://documentation.red-gate.com/fd/flyway-schema-history-table-273973417.html>
     case flyway
 
-    /// The table's default name.
-    public var versionTable: String { table.name }
+    /// Code that keeps the number of the last migration in `PRAGMA user_version`. All before it are
+    /// applied, too. <https://sqlite.org/pragma.html#pragma_user_version>
+    case userVersion = "user_version"
+
+    /// The table's default name; `nil` for ``userVersion``, which is no table.
+    public var versionTable: String? { table?.name }
 
     /// The one place that connects a tool with what is known of its table.
-    var table: ToolTable {
+    var table: ToolTable? {
         switch self {
+        case .userVersion: nil
         case .dbmate: .dbmate
         case .goose: .goose
         case .golangMigrate: .golangMigrate
@@ -61,7 +66,8 @@ extension MigrationTool {
     /// tables' names are.
     ///
     /// A runner ignores these tables, and would apply everything a second time. Call this before
-    /// the first run on a database that may belong to another tool.
+    /// the first run on a database that may belong to another tool. ``userVersion`` is never found:
+    /// apps use that number for other things, too.
     ///
     /// - Parameter db: The database.
     /// - Returns: The tools, each with its table; empty if no such table lists a migration.
@@ -86,7 +92,7 @@ extension MigrationTool {
         }
         let found = try tables.compactMap { table -> (tool: MigrationTool, table: String)? in
             guard let tool = owner(of: table.name, columns: table.columns),
-                try !tool.table.read(table.name, in: db).isEmpty
+                try tool.table?.read(table.name, in: db).isEmpty == false
             else { return nil }
             return (tool, table.name)
         }
@@ -101,10 +107,11 @@ extension MigrationTool {
         let named = allCases.filter { $0.versionTable == table.lowercased() }
         guard named.isEmpty else {
             let columns = Set(columns.map(\.name))
-            return named.first { $0.table.hasMade(columns: columns) }
+            return named.first { $0.table?.hasMade(columns: columns) == true }
         }
         // Some tools' tables have the columns of another's and more.
-        return allCases.filter { $0.table.hasMade(table, columns: columns) }
-            .max { $0.table.columns.count < $1.table.columns.count }
+        let owners = allCases.compactMap { tool in tool.table.map { (tool: tool, table: $0) } }
+            .filter { $0.table.hasMade(table, columns: columns) }
+        return owners.max { $0.table.columns.count < $1.table.columns.count }?.tool
     }
 }

@@ -183,6 +183,27 @@ struct VersionTable {
     }
 }
 
+// MARK: - User Version
+
+extension VersionTable {
+    /// What code has applied that counts in `PRAGMA user_version`.
+    ///
+    /// - Throws: ``MigrationAdoptionError/noUserVersion`` if nothing was counted, and there are
+    ///   tables.
+    init(userVersionOf db: Database) throws {
+        let number = try Int.fetchOne(db, sql: "PRAGMA main.user_version") ?? 0
+        guard number == 0 else {
+            versions = ["\(number)"]
+            through = versions
+            return
+        }
+        let tables = "SELECT 1 FROM main.sqlite_master WHERE name NOT LIKE 'sqlite\\_%' ESCAPE '\\'"
+        guard try Row.fetchOne(db, sql: tables) == nil else {
+            throw MigrationAdoptionError.noUserVersion
+        }
+    }
+}
+
 // MARK: - Sqlx Table
 
 extension ToolTable {

@@ -183,6 +183,11 @@ extension MigrationFolder {
             guard let latest else { return true }
             return format.version(of: number).map { $0 > latest.version } ?? false
         }
+        if case .number(let number) = numbering {
+            let text = String(number)
+            let padded = String(repeating: "0", count: max(digits.count - text.count, 0)) + text
+            if isLater(padded) { return padded }
+        }
         let isTime = digits.count { $0.isNumber } >= 12
         if numbering == .timestamp || isTime {
             let time = timestamp(now, dashes: digits.contains("-"))

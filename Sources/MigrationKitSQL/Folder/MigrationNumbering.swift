@@ -5,4 +5,8 @@ public enum MigrationNumbering: Equatable, Sendable {
 
     /// The date and time in UTC, such as `20240105120000`.
     case timestamp
+
+    /// A number that is counted elsewhere, such as `PRAGMA user_version`; the next number if it
+    /// doesn't come after the folder's latest migration.
+    case number(Int)
 }

@@ -195,6 +195,22 @@ extension GRDBMigrationRunner {
         return drift ?? .same
     }
 
+    /// Compares the schema with the one that these steps give, whatever is recorded as applied.
+    ///
+    /// - Throws: ``GRDBMigrationReplayError``; a `DatabaseError`.
+    package func drift(
+        in db: Database,
+        from identifiers: [String],
+        _ options: DriftOptions
+    ) throws -> SchemaDrift {
+        let configuration = options.configuration ?? db.configuration
+        return try difference(
+            between: db,
+            and: StepReplay.inMemory(self, Set(identifiers), configuration),
+            options
+        )
+    }
+
     private func hasUnknownMigrations(in reader: any DatabaseReader) throws -> Bool {
         try reader.read(hasUnknownMigrations)
     }

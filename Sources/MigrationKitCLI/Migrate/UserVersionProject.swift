@@ -1,0 +1,78 @@
+import GRDB
+import MigrationKit
+import MigrationKitGRDB
+import MigrationKitSQL
+
+/// A new project for a database whose version code counts in `PRAGMA user_version`.
+struct UserVersionProject {
+    private let baseline: BaselineCommand
+    private let folder: String
+
+    /// The first migration, which has the schema; `nil` if the folder has migrations.
+    private let first: (number: Int, sql: NewMigrationSQL)?
+
+    /// Looks at what would be recorded, and changes nothing.
+    ///
+    /// - Parameters:
+    ///   - path: The database.
+    ///   - folder: The folder of migrations.
+    ///   - options: The options for both, and for the key.
+    ///   - isFolderEmpty: Whether the folder gets its first migration.
+    /// - Throws: `MigrationAdoptionError`; ``CommandError`` if the schema isn't that of the version;
+    ///   what opening the database throws.
+    init(
+        of path: String,
+        _ folder: String,
+        options: [String],
+        isFolderEmpty: Bool,
+        in context: CommandContext
+    ) throws {
+        let tool = MigrationTool.userVersion
+        baseline = try BaselineCommand.parse(["--adopt", tool.rawValue] + options)
+        self.folder = folder
+        guard isFolderEmpty else {
+            first = nil
+            try baseline.check(in: context)
+            return
+        }
+        let schema = try baseline.schema(
+            of: .database(path),
+            ignoring: context.ignoredTables([]),
+            in: context
+        )
+        let number = try schema.database?.read { db in
+            let runner = try GRDBMigrationRunner(steps: [])
+            if let latest = try runner.appliedMigrationIdentifiers(in: db).max() {
+                throw MigrationKitError.baselineOnMigratedDatabase(latestApplied: latest)
+            }
+            return try Int.fetchOne(db, sql: "PRAGMA main.user_version")
+        }
+        guard let number, number > 0 else { throw MigrationAdoptionError.noUserVersion }
+        // A new database tells other code its version, too. There is no way back: it would drop every
+        // table.
+        let statements = schema.schema.statements + ["PRAGMA user_version = \(number)"]
+        first = (number, NewMigrationSQL(up: statements))
+    }
+
+    /// Writes the first migration, and records as applied what the database has.
+    ///
+    /// - Returns: The files that were written, and the identifiers.
+    func adopt(in context: CommandContext) throws -> (files: [String], recorded: [String]) {
+        let created = try first.map { number, sql in
+            try MigrationFolder.create(
+                "schema",
+                in: folder,
+                numbering: .number(number),
+                names: context.namePattern,
+                sql: sql
+            )
+        }
+        return (created?.files ?? [], try baseline.record(in: context).identifiers)
+    }
+
+    /// What would be done.
+    var preview: String {
+        guard let first else { return "Would record the migrations up to the database's version." }
+        return "Would write the database's schema to a first migration, number \(first.number)."
+    }
+}

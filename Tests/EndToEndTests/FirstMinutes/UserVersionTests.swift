@@ -1,0 +1,144 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// Databases whose version an app's code counts in `PRAGMA user_version`.
+@Suite struct UserVersionTests {
+    private static let tables = """
+        CREATE TABLE note (id INTEGER PRIMARY KEY, title TEXT NOT NULL, body TEXT AS (title || '!'));
+        CREATE TABLE tag (note INTEGER REFERENCES note (id) ON DELETE CASCADE, name TEXT DEFAULT 'new');
+        CREATE INDEX tag_name ON tag (name) WHERE name <> 'new';
+        CREATE VIEW tagged AS SELECT title, name FROM note JOIN tag ON tag.note = note.id;
+        CREATE TRIGGER first_tag AFTER INSERT ON note BEGIN INSERT INTO tag (note) VALUES (new.id); END;
+        CREATE VIRTUAL TABLE search USING fts5 (title);
+        INSERT INTO note (title) VALUES ('a'), ('b');
+        """
+
+    private let project: Project
+    private let key: String
+
+    init() throws {
+        project = try Project()
+        key = Data((0..<16).map { _ in UInt8.random(in: 0...255) }).base64EncodedString()
+        try project.folder.write("key", key.utf8)
+        try make("notes.db", version: 7)
+    }
+
+    private func make(_ name: String, version: Int, besides sql: String = "") throws {
+        _ = try shell(name, "\(Self.tables) \(sql) PRAGMA user_version = \(version);")
+        // 'verify --full' names a file that others can read.
+        try project.folder.write(name, project.folder.data(name))
+    }
+
+    private func shell(_ name: String, _ sql: String) throws -> String {
+        try SQLCipherShell.run(project.folder.path(name), key: key, sql)
+    }
+
+    private func initProject(_ options: String...) throws -> ProcessResult {
+        let arguments = ["--from-user-version", "--db-path", "notes.db", "--password-file", "key"]
+        return try project.paste([
+            "migrationkit-cli init \((arguments + options).joined(separator: " "))"
+        ])
+    }
+
+    private func launch(_ name: String) throws -> ProcessResult {
+        try project.run("migrate", "--adopt", "user_version", "--db-path", name, "--json")
+    }
+
+    private func addColumn() throws {
+        let sql = "-- migrate:up\nALTER TABLE note ADD COLUMN pinned INTEGER;\n"
+        try project.folder.write("migrations/0008_pinned.sql", sql.utf8)
+    }
+
+    @Test func theSchemaBecomesTheFirstMigrationAndEachUsersDatabaseGoesOn() throws {
+        try make("users.db", version: 7)
+        let result = try initProject("--json")
+        #expect(result.status == 0, "\(result)")
+        #expect(try result.json()["recorded"] as? [String] == ["0007_schema"])
+        #expect(
+            try result.json()["created"] as? [String] == [
+                "migrationkit.toml", "migrations", ".gitignore", "migrations/0007_schema.sql",
+            ]
+        )
+        #expect(try project.run("verify", "--full").status == 0)
+
+        try addColumn()
+        for name in ["notes.db", "users.db", "new.db", "users.db"] {
+            let run = try launch(name)
+            #expect(run.status == 0, "\(name): \(run)")
+            #expect(run.stderr.isEmpty)
+            #expect(try project.run("verify", "--full", "--db-path", name).status == 0)
+        }
+        // Code that still counts finds its number in each.
+        for name in ["notes.db", "users.db", "new.db"] {
+            #expect(try shell(name, "PRAGMA user_version;") == "7")
+            #expect(
+                try shell(name, "SELECT count(pinned IS NULL) FROM note;")
+                    == (name == "new.db" ? "0" : "2")
+            )
+        }
+    }
+
+    @Test func aFolderThatHasMigrationsIsComparedWithTheDatabase() throws {
+        try project.folder.makeFolder("migrations")
+        try project.folder.write(
+            "migrations/7_all.sql",
+            "-- migrate:up\n\(Self.tables.replacing("'new'", with: "'old'"))".utf8
+        )
+        let before = try project.folder.names
+        let refused = try initProject("--json")
+        #expect(refused.status == 65)
+        #expect(try refused.jsonError()["code"] as? String == "otherSchema")
+        #expect(try refused.jsonError()["hint"] as? String ?? "" != "")
+        #expect(refused.stderr.contains("tag.name"))
+        #expect(try project.folder.names == before)
+
+        try project.folder.write("migrations/7_all.sql", "-- migrate:up\n\(Self.tables)".utf8)
+        #expect(try initProject("--json").json()["recorded"] as? [String] == ["7_all"])
+    }
+
+    @Test func aDatabaseOfAnotherSchemaIsLeftAsItIs() throws {
+        #expect(try initProject().status == 0)
+        try make("other.db", version: 7, besides: "ALTER TABLE tag ADD COLUMN weight;")
+        let before = try project.folder.data("other.db")
+        let refused = try launch("other.db")
+        #expect(refused.status == 65)
+        #expect(try refused.jsonError()["code"] as? String == "otherSchema")
+        #expect(refused.stderr.contains("tag.weight"))
+        #expect(try project.folder.data("other.db") == before)
+    }
+
+    @Test(arguments: [(0, "noUserVersion"), (6, "unknownVersions"), (8, "unknownVersions")])
+    func aNumberThatTheFolderDoesNotHaveIsRefused(version: Int, code: String) throws {
+        #expect(try initProject().status == 0)
+        try make("other.db", version: version)
+        let before = try project.folder.data("other.db")
+        let refused = try launch("other.db")
+        #expect(refused.status == 65)
+        #expect(try refused.jsonError()["code"] as? String == code)
+        #expect(try project.folder.data("other.db") == before)
+    }
+
+    @Test func nothingIsWrittenIfTheDatabaseCannotBeTakenOver() throws {
+        let before = try project.folder.names
+        #expect(try initProject("--dry-run").status == 0)
+        #expect(try project.folder.names == before)
+
+        try project.folder.write("key", "another".utf8)
+        #expect(try initProject().status == 77)
+        try project.folder.write("key", key.utf8)
+        _ = try shell("notes.db", "PRAGMA user_version = 0;")
+        #expect(try initProject("--json").jsonError()["code"] as? String == "noUserVersion")
+        _ = try shell(
+            "notes.db",
+            """
+            PRAGMA user_version = 7; CREATE TABLE grdb_migrations (identifier TEXT NOT NULL PRIMARY KEY);
+            INSERT INTO grdb_migrations VALUES ('v1');
+            """
+        )
+        #expect(
+            try initProject("--json").jsonError()["code"] as? String == "baselineOnMigratedDatabase"
+        )
+        #expect(try project.folder.names == before)
+    }
+}
