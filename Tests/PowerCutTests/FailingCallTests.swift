@@ -62,6 +62,8 @@ import Testing
         ("rekey-log", ["open:.store.db-converting-*:2:EDQUOT"]),
         // "The key does not open it", when only the look for the reason couldn't open the file.
         ("rotate-settle", ["open:store.db:4:EMFILE"]),
+        // An app got a file whose name, given by a rotation that was killed, wasn't on the disk.
+        ("rotate-settle", ["sync:.:1:EIO", "sync:.:1:EIO+", "open:.:1:EIO"]),
     ])
     func failingCallIsAnErrorNow(_ name: String, _ calls: [String]) throws {
         let folder = try TemporaryFolder()

@@ -93,7 +93,7 @@ package struct StoredKey: Sendable {
     ) throws -> Value {
         var entry = try item(in: keyStore.endingLookUps(by: cancellation))
         guard try isThere else { return try attempt(key(of: entry), false, entry) }
-        var isPending = settleIfFree()
+        var isPending = try settleIfFree()
         if isPending { entry = try item() }
         removeSealedKeysIfFree()
         var waitsAgain = true
@@ -106,7 +106,7 @@ package struct StoredKey: Sendable {
             } catch let error as EncryptedDatabaseError where error.isLocked && waitsAgain {
                 // A rotation has begun since the search, and each process waited for the other.
                 waitsAgain = false
-                isPending = settleIfFree()
+                isPending = try settleIfFree()
                 guard isPending else { throw error }
                 entry = try item()
                 continue
@@ -218,7 +218,7 @@ package struct StoredKey: Sendable {
     private func pendingKey() throws -> DatabaseKey? {
         for pending in try pendingKeys() {
             guard let key = try key(of: pending), try opens(key) else { continue }
-            if !isReadOnly { try? settleIfFree(pending) }
+            try settleBeforeOpening(pending)
             return key
         }
         return nil
