@@ -77,7 +77,7 @@ import Testing
             `--base origin/main` tests only what a branch adds or changes, and the upgrade from there;
             `--since 0042` what comes after a migration. `--format github` prints annotations, `--format junit`
             a report for GitLab and others, `--json` all tests with their kind, place and outcome.
-            [Recipes](Linting.md#recipes) have it beside `lint`.
+            [Recipes](CI.md) have it beside `lint`.
 
             | exit | means |
             | --- | --- |
