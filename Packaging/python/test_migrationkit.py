@@ -63,6 +63,22 @@ class StoreTests(unittest.TestCase):
         self.assertFalse(self.store.is_migrated(self.folder))
         self.assertTrue(copy.exists())
 
+    def test_takes_over_what_code_counts_in_user_version(self):
+        self.store.migrate(self.folder)
+        self.write("0002_tag", "CREATE TABLE tag (id INTEGER PRIMARY KEY);")
+        # As code leaves it that knows the first version.
+        copy = Store(self.home / "code.db", Key.passphrase(self.secret), executable=TOOL)
+        self.sqlcipher(copy, "CREATE TABLE note (id INTEGER PRIMARY KEY, body); PRAGMA user_version = 1;")
+        report = copy.migrate(self.folder, adopt="user_version")
+        self.assertEqual(report["recorded"], ["0001_note"])
+        self.assertEqual([step["identifier"] for step in report["applied"]], ["0002_tag"])
+        self.assertEqual(copy.migrate(self.folder, adopt="user_version")["applied"], [])
+
+    def sqlcipher(self, store, sql):
+        subprocess.run(
+            ["sqlcipher", "-bail", store.path], input=f"PRAGMA key = '{self.secret}';\n{sql}\n",
+            text=True, check=True, stdout=subprocess.DEVNULL)
+
     def test_values_come_back_as_they_were(self):
         self.store.migrate(self.folder)
         for value in [None, 7, -(2**62), 1.5, "it's", "", "12", "null", "x'00'", "a\nb", "ä", b"", b"\0\xff"]:
@@ -137,15 +153,42 @@ class StoreTests(unittest.TestCase):
             self.assertEqual(self.store.status(self.folder)["pending"], ["0002_long"])
             self.assertTrue(self.store.verify(self.folder)["ok"])
 
-    def kill(self, number):
-        """Kills the tool in the middle of its work, when the database has a journal."""
+    def working(self):
+        """The tool's processes in the middle of its work, when the database has a journal."""
         journal = pathlib.Path(f"{self.store.path}-journal")
         deadline = time.monotonic() + 60
         while not journal.exists() and time.monotonic() < deadline:
             time.sleep(0.01)
         found = subprocess.run(["pgrep", "-f", f"migrate .*{self.store.path}"], capture_output=True, text=True)
-        for process in map(int, found.stdout.split()):
+        return list(map(int, found.stdout.split()))
+
+    def kill(self, number):
+        for process in self.working():
             os.kill(process, number)
+
+    def test_no_core_is_written(self):
+        self.store.migrate(self.folder)
+        self.write("0002_long", LONG)
+        program = self.program(f"ulimit -c unlimited; exec '{TOOL}' \"$@\"")
+        store = self.opened(Key.passphrase(self.secret), program)
+        limits = []
+
+        def abort():
+            for process in self.working():
+                limits.append(pathlib.Path(f"/proc/{process}/limits").read_text())
+                os.kill(process, signal.SIGABRT)
+                time.sleep(0.5)
+                # Where Swift prints backtraces, a process goes on after such a signal from outside.
+                os.kill(process, signal.SIGKILL)
+
+        thread = threading.Thread(target=abort)
+        thread.start()
+        self.assertCode("interrupted", store.migrate, self.folder)
+        thread.join()
+        self.assertEqual(len(limits), 1)
+        self.assertRegex(limits[0], r"Max core file size +0 ")
+        for name in [*self.home.glob("core*"), *pathlib.Path().glob("core*")]:
+            self.fail(f"{name} was written")
 
     def test_progress_comes_while_it_takes_long(self):
         program = self.program(f"echo 'one of two' >&2; exec '{TOOL}' \"$@\"")

@@ -148,18 +148,22 @@ class Store:
         to: Optional[str] = None,
         all_or_nothing: bool = False,
         backup: Optional[Path] = None,
+        adopt: Optional[str] = None,
         on_progress: Optional[Progress] = None,
     ) -> Report:
         """Applies the pending migrations of a folder of SQL files, then verifies.
 
         to: the last migration to apply; the beginning of its name is enough.
         backup: where a copy goes before the first change.
+        adopt: what has migrated the database so far, if that is taken over: "user_version" or another
+            tool, such as "dbmate".
         on_progress: gets a line now and then while it takes long, on another thread.
         """
         words = ["migrate", "--migrations", os.fspath(folder)]
         words += ["--to", to] if to is not None else []
         words += ["--all-or-nothing"] if all_or_nothing else []
         words += ["--backup", os.fspath(backup)] if backup is not None else []
+        words += ["--adopt", adopt] if adopt is not None else []
         return self.run(*words, on_progress=on_progress)
 
     def status(self, folder: Path) -> Report:
