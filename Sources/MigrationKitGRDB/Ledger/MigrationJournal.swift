@@ -241,13 +241,23 @@ extension MigrationJournal {
         var progress: BatchProgress
     }
 
+    /// The step that is begun if nothing was recorded since. Each run asks for it, and so the answer
+    /// is usually found without more than the last row's event.
+    static func lastBegun(_ db: Database) throws -> (identifier: String, step: Begun)? {
+        guard try db.hasTable(table) else { return nil }
+        let event = try db.reading(table) {
+            let sql = "SELECT event FROM main.\(table) ORDER BY id DESC LIMIT 1"
+            return try DatabaseValue.fetchOne(db.cachedStatement(sql: sql))
+        }
+        guard event == MigrationHistoryEntry.Event.begun.databaseValue else { return nil }
+        return try begun(db).max { $0.value.row < $1.value.row }.map { ($0.key, $0.value) }
+    }
+
     /// The steps that are begun, by their identifiers.
-    ///
-    /// - Parameter isLast: Whether only the journal's last row is read.
-    static func begun(_ db: Database, last isLast: Bool = false) throws -> [String: Begun] {
+    static func begun(_ db: Database) throws -> [String: Begun] {
         guard try db.hasTable(table) else { return [:] }
         return try db.reading(table) {
-            guard let statement = try begunStatement(db, last: isLast) else { return [:] }
+            guard let statement = try begunStatement(db) else { return [:] }
             let rows = try Row.fetchAll(statement, arguments: [MigrationHistoryEntry.Event.begun])
             return rows.reduce(into: [:]) { begun, row in
                 guard let progress = BatchProgress(text: row[5]) else { return }
@@ -263,8 +273,7 @@ extension MigrationJournal {
     }
 
     /// - Returns: `nil` if the table has no column for it.
-    private static func begunStatement(_ db: Database, last isLast: Bool) throws -> Statement? {
-        let last = isLast ? "AND id = (SELECT max(id) FROM main.\(table))" : ""
+    private static func begunStatement(_ db: Database) throws -> Statement? {
         do {
             return try db.cachedStatement(
                 sql: """
@@ -272,7 +281,6 @@ extension MigrationJournal {
                         CASE typeof(older) WHEN 'text' THEN older END, julianday(time), progress
                     FROM main.\(table)
                     WHERE event = ? AND typeof(identifier) = 'text' AND typeof(progress) = 'text'
-                        \(last)
                     ORDER BY id
                     """
             )

@@ -114,9 +114,12 @@ extension MigrationRegistry<Database> {
     /// in which they were applied, those that it doesn't know first. One that it has begun comes last.
     package func newer(among applied: Set<String>, _ db: Database) throws -> [NewerMigration] {
         // Nothing is recorded while a step's batches are under way.
-        let begun = try MigrationJournal.begun(db, last: true).filter {
-            !applied.has($0.key) && unknown(among: [$0.key]).newer == [$0.key]
-        }.map { NewerMigration(identifier: $0.key, older: $0.value.older, isBegun: true) }
+        let begun: [NewerMigration] = try [MigrationJournal.lastBegun(db)].compactMap { begun in
+            guard let (identifier, step) = begun, !applied.has(identifier),
+                unknown(among: [identifier]).newer == [identifier]
+            else { return nil }
+            return NewerMigration(identifier: identifier, older: step.older, isBegun: true)
+        }
         let newer = unknown(among: applied).newer
         // The usual case, with no more of the journal.
         guard !newer.isEmpty else { return begun }
