@@ -571,11 +571,12 @@ import Testing
 
     @Test func tablesWithoutANumberAreRefused() {
         let error = error(by: .userVersion, "CREATE VIEW one AS SELECT 1")
-        #expect(error == .noUserVersion)
+        #expect(error == .noUserVersion(0))
         #expect(
             message(error) == """
-                the database has tables, and its user_version is 0: no version was counted there
-                Choose the last migration whose result the database has, and record it by a baseline.
+                the database's user_version is 0: no version was counted there
+                Choose the last migration whose result the database has, and record it and those \
+                before it by a baseline.
                 """
         )
     }

@@ -1,7 +1,7 @@
 import Foundation
 import GRDBSQLite
 
-import MigrationKit
+@testable import MigrationKit
 @testable import MigrationKitSQL
 
 /// Reads a text as every file of every format, and looks whether what is promised about it holds:

@@ -166,7 +166,7 @@ extension ErrorMeaning {
         migrationsMissing 65: Applied migrations are missing from the folder, which has later \
         ones.
         noRecoveryCopy 65: The file is no recovery copy.
-        noUserVersion 65: The database has tables, and its user_version is 0.
+        noUserVersion 65: The database's user_version is 0, so no version was counted there.
         notAdopted 65: Another tool has migrated the database. --adopt takes over its record.
         notForAllOrNothing 65: A migration can't be part of an all-or-nothing run.
         otherSchema 65: The database's schema isn't the one from which the migration begins, or that \

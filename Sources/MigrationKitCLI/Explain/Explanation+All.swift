@@ -43,14 +43,16 @@ extension Explanation {
                 "The program is linked with SQLite instead of SQLCipher. It ignores PRAGMA key.",
                 "A second database was attached without its own KEY.",
                 "The file is no database: a download's error page, or a Git LFS pointer.",
+                "The first page is damaged. With the right key, SQLCipher says the same.",
             ],
             next: [
                 .init("inspect notes.db", "says what the file is, without a key"),
                 .init(
                     "key check notes.db",
-                    "tries a key with the settings of every SQLCipher version"
+                    "tries a key with the settings of every SQLCipher version, and names damaged pages"
                 ),
-                .init("key find notes.db", "searches the secret store and files for the key"),
+                .init("key find notes.db", "searches the secret store for the key"),
+                .init("key find notes.db --key-file keys", "tries the keys of a file"),
                 .init("upgrade notes.db", "converts a file of SQLCipher 1, 2 or 3"),
             ]
         ),
@@ -253,7 +255,7 @@ extension Explanation {
             ],
             next: [
                 .init("migrate notes.db --lock-timeout 300", "waits longer"),
-                .init("inspect notes.db", "shows its journals; the error names who has the file"),
+                .init("inspect notes.db", "shows its journals"),
             ]
         ),
         Explanation(
@@ -661,12 +663,12 @@ extension Explanation {
             alike: [
                 "changed after it was applied", "changed after they were applied",
                 "database is newer", "applied migrations are missing", "out of order",
+                "several migrations have the version",
             ],
             codes: [
                 "migrationsChanged", "migrationsMissing", "databaseIsNewer",
                 "databaseCanBeDowngraded",
-                "pendingBeforeApplied", "unusableMigrations", "notAdopted", "noUserVersion",
-                "emptyFolder",
+                "pendingBeforeApplied", "unusableMigrations", "emptyFolder", "notAdopted",
                 "draftMigration",
                 "unusableLedger",
             ],
@@ -689,6 +691,36 @@ extension Explanation {
                 ),
                 .init("downgrade notes.db", "takes back what a newer version has applied"),
                 .init("migrate notes.db --adopt dbmate", "takes over the record of another tool"),
+            ]
+        ),
+        Explanation(
+            message: "the schema isn't that of the migrations, which user_version counts",
+            alike: [
+                "user_version", "no file in the folder has that number",
+                "no version was counted there",
+            ],
+            codes: ["noUserVersion", "unknownVersions"],
+            meaning: """
+                Code of the app has migrated the database so far, and counts in PRAGMA user_version. \
+                It is taken over only if the folder has a migration with that number, and the \
+                migrations up to it give the schema that the database has.
+                """,
+            causes: [
+                "The folder has no migration for the version that an old database has.",
+                "The code has left the databases of one version with different schemas.",
+                "The database was made by a newer version of the app.",
+                "The app doesn't count in user_version, which is 0 then.",
+            ],
+            next: [
+                .init(
+                    "migrate notes.db --adopt user_version --dry-run",
+                    "says what differs, and changes nothing"
+                ),
+                .init("schema-diff --from notes.db --to migrations", "shows the differences"),
+                .init(
+                    "baseline 0007_schema --db-path notes.db",
+                    "records the migrations up to that one without comparing"
+                ),
             ]
         ),
     ]

@@ -63,7 +63,7 @@ struct FleetMigrateCommand: FleetJob, MigrationsCommand {
                 let applied = try runner.appliedMigrationIdentifiers(in: store.writer)
                 record.begin(with: applied, of: runner)
                 // Where something is recorded, another tool's record doesn't count.
-                if applied.isEmpty { try store.checkIsAdopted() }
+                if applied.isEmpty { try store.checkIsAdopted(in: context) }
                 try store.checkForDrafts(upTo: target, steps: limit)
                 if isDry {
                     guard record.pending == 0 || !store.writer.configuration.readonly else {

@@ -74,7 +74,7 @@ struct FleetRollbackCommand: FleetJob, MigrationsCommand {
                 store in
                 let applied = try runner.appliedMigrationIdentifiers(in: store.writer)
                 record.begin(with: applied, of: runner)
-                try store.checkIsAdopted()
+                try store.checkIsAdopted(in: context)
                 do {
                     let report = try visit.watch(store, options) { options in
                         if let target, !undoable.isDisjoint(with: applied) {

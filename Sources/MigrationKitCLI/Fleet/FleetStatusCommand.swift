@@ -63,7 +63,7 @@ struct FleetStatusCommand: FleetJob, MigrationsCommand {
                 let drift = try store.runner.drift(in: store.writer, options)
                 if !drift.changes.isEmpty { record.findings = drift.texts }
                 // What 'migrate' would refuse is refused here.
-                try store.checkIsAdopted()
+                try store.checkIsAdopted(in: context)
                 _ = try runner.plannedSteps(in: store.writer)
             }
         }

@@ -46,15 +46,20 @@ struct AdoptionOptions: ParsableArguments {
 extension OpenStore {
     /// The tools that have migrated the database, if this tool has recorded nothing in it.
     ///
-    /// Other tools work only with a folder, not with a host's steps.
-    func otherTools() throws -> [OtherTool] {
+    /// Other tools work only with a folder, not with a host's steps. A `user_version` counts if the
+    /// schema is the one that it stands for: apps use that number for other things, too.
+    func otherTools(in context: CommandContext) throws -> [OtherTool] {
         // If everything was rolled back since, the history shows that the database was adopted.
         guard folder != nil else { return [] }
         return try writer.read { db in
             guard try runner.appliedMigrationIdentifiers(in: db).isEmpty,
                 try GRDBMigrationRunner.history(in: db).isEmpty
             else { return [] }
-            return try MigrationTool.found(in: db).map(OtherTool.init)
+            let found = try MigrationTool.found(in: db).map(OtherTool.init)
+            guard found.isEmpty else { return found }
+            let counted = try? adoption(from: .userVersion, nil, db, in: context)
+            return counted?.identifiers.isEmpty == false
+                ? [OtherTool(tool: .userVersion, table: nil)] : []
         }
     }
 
@@ -62,8 +67,8 @@ extension OpenStore {
     /// time.
     ///
     /// - Throws: ``CommandError`` if there is one.
-    func checkIsAdopted() throws {
-        let tools = try otherTools()
+    func checkIsAdopted(in context: CommandContext) throws {
+        let tools = try otherTools(in: context)
         guard tools.isEmpty else { throw tools.notAdopted }
     }
 
@@ -71,7 +76,7 @@ extension OpenStore {
     ///
     /// - Returns: The tools for a JSON document; `nil` if there are none.
     func noteOtherTools(in context: CommandContext, json: Bool) throws -> [OtherTool]? {
-        let tools = try otherTools()
+        let tools = try otherTools(in: context)
         guard !tools.isEmpty else { return nil }
         let note = tools.note
         if !json { context.note(note.headline, note.lines) }
@@ -134,12 +139,13 @@ extension OpenStore {
 /// Another tool that has migrated a database, as in a JSON document.
 struct OtherTool: Encodable {
     let tool: MigrationTool
-    let table: String
+    /// Its table; `nil` for `user_version`.
+    let table: String?
 
     /// The words of the command that continues the database here.
     fileprivate var adoption: [String] {
         ["migrate", "--adopt", tool.rawValue]
-            + (table.lowercased() == tool.versionTable ? [] : ["--adopt-table", table])
+            + (table.map { $0.lowercased() == tool.versionTable ? [] : ["--adopt-table", $0] } ?? [])
     }
 }
 
@@ -186,7 +192,7 @@ extension [OtherTool] {
                 """
                 : """
                 MigrationKit has no record of those migrations, and would run them again. \(ways) records \
-                the migrations that the tool applied, then continues. Add --dry-run to list them. To \
+                the migrations that were applied, then continues. Add --dry-run to list them. To \
                 choose them yourself, use 'baseline'.
                 """
         )
@@ -204,7 +210,13 @@ extension [OtherTool] {
     }
 
     private var fact: String {
-        let tables = map { "'\($0.table)'" }.joined(separator: ", ")
+        guard !map(\.tool).contains(.userVersion) else {
+            return """
+                code that counts in user_version has migrated this database: it has the schema that \
+                the number stands for
+                """
+        }
+        let tables = compactMap { $0.table.map { "'\($0)'" } }.joined(separator: ", ")
         let names = MigrationTool.allCases.filter(map(\.tool).contains).map(\.rawValue)
             .joined(separator: " and ")
         let have = Set(map(\.tool)).count == 1 ? "has" : "have"

@@ -64,7 +64,11 @@ struct BaselineCommand: StoreCommand {
     func check(in context: CommandContext) throws {
         guard let tool = adopting.adopt else { return }
         let store = try openStore(loadMigrations(in: context), for: .read, in: context)
-        _ = try store.adoption(from: tool, table: adopting.adoptTable, in: context)
+        let adoption = try store.adoption(from: tool, table: adopting.adoptTable, in: context)
+        let applied = try store.runner.appliedMigrationIdentifiers(in: store.writer)
+        guard adoption != nil else {
+            throw MigrationKitError.baselineOnMigratedDatabase(latestApplied: applied.max() ?? "")
+        }
     }
 
     /// Records the migrations.

@@ -77,7 +77,7 @@ struct DowngradeCommand: StoreCommand, DatabaseCommand {
             lockTimeout: timeout,
             in: context
         )
-        try store.checkIsAdopted()
+        try store.checkIsAdopted(in: context)
         if dryRun, store.writer.configuration.readonly, let path = store.path {
             throw MigrationCLIError.cannotTryOut(path: path)
         }

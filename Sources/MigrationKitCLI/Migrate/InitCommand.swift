@@ -73,6 +73,12 @@ struct InitCommand: ContextCommand {
     @Flag(help: "Take over a database whose version code counts in PRAGMA user_version.")
     var fromUserVersion = false
 
+    @Flag(help: "With --from-user-version: the key is 64 hexadecimal digits, and no passphrase.")
+    var rawKey = false
+
+    @Flag(help: "With --from-user-version: the database is plaintext.")
+    var noEncryption = false
+
     @Flag(name: [.customShort("n"), .long], help: "Only say what would be written.")
     var dryRun = false
 
@@ -104,6 +110,9 @@ struct InitCommand: ContextCommand {
                 "The key is in the secret store or in a file. Leave out --password-file or the others."
             )
         }
+        guard fromUserVersion || !rawKey && !noEncryption else {
+            throw ValidationError("--raw-key and --no-encryption need --from-user-version.")
+        }
         guard passwordFile != "-" else {
             throw ValidationError(
                 "Settings can't name standard input. Give --password-file a file."
@@ -129,8 +138,9 @@ struct InitCommand: ContextCommand {
         let files = try ProjectFiles(values, hasSettings: found != nil)
         let next = commands(values, files, besides: found, in: context)
         let project = try fromUserVersion ? userVersionProject(values, files, in: context) : nil
-        if !dryRun { try files.write() }
+        // The settings come last: a run that was refused can be repeated with other options.
         let adopted = try dryRun ? nil : project?.adopt(in: context)
+        if !dryRun { try files.write() }
         if json {
             return try context.printJSON(
                 fields: [
@@ -156,6 +166,11 @@ struct InitCommand: ContextCommand {
         tellNotes(in: context)
     }
 
+    /// The options that no settings file has.
+    private var form: [String] {
+        (rawKey ? ["--raw-key"] : []) + (noEncryption ? ["--no-encryption"] : [])
+    }
+
     private func userVersionProject(
         _ values: [SettingsKey: String],
         _ files: ProjectFiles,
@@ -164,13 +179,12 @@ struct InitCommand: ContextCommand {
         guard let path = values[.dbPath], let folder = values[.migrations] else {
             throw MigrationCLIError.noDatabasePath
         }
-        let keys: [SettingsKey] = [
-            .dbPath, .migrations, .keychainService, .keychainAccount, .passwordFile,
-        ]
+        var keys: [SettingsKey] = [.dbPath, .migrations]
+        if !noEncryption { keys += [.keychainService, .keychainAccount, .passwordFile] }
         return try UserVersionProject(
             of: path,
             folder,
-            options: keys.flatMap { key in values[key].map { [key.option, $0] } ?? [] },
+            options: keys.flatMap { key in values[key].map { [key.option, $0] } ?? [] } + form,
             isFolderEmpty: files.isFolderEmpty,
             in: context
         )
@@ -272,9 +286,9 @@ struct InitCommand: ContextCommand {
         let opening = options(.dbPath, .keychainService, .keychainAccount, .passwordFile)
         // No new key opens a database that is there.
         guard !fromUserVersion else {
-            return [
-                "\(program) create add_tags", "\(program) migrate --adopt user_version" + opening,
-            ]
+            let create = files.isFolderEmpty ? ["\(program) create add_tags"] : []
+            let words = ["migrate", "--adopt", MigrationTool.userVersion.rawValue] + form
+            return create + ["\(program) \(words.joined(separator: " "))" + opening]
         }
         guard !hasDatabase(values) else { return ["\(program) status" + opening] }
         let migrate = "\(program) migrate" + opening

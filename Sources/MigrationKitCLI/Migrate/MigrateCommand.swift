@@ -118,7 +118,7 @@ struct MigrateCommand: StoreCommand, DatabaseCommand {
         let adoption = try adopt.flatMap {
             try store.adoption(from: $0, table: adopting.adoptTable, in: context)
         }
-        if adopt == nil, !dryRun { try store.checkIsAdopted() }
+        if adopt == nil, !dryRun { try store.checkIsAdopted(in: context) }
         try store.checkForDrafts(
             upTo: target,
             steps: range.steps,

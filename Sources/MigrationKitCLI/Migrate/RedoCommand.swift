@@ -49,7 +49,7 @@ struct RedoCommand: StoreCommand, DatabaseCommand {
             lockTimeout: run.lockTimeout(in: context),
             in: context
         )
-        try store.checkIsAdopted()
+        try store.checkIsAdopted(in: context)
         let options = try run.options(in: context)
         if !yes {
             try store.confirmUndoing(noPrompt: database.keychain.noPrompt, in: context) {

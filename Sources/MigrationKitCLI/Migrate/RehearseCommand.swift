@@ -92,7 +92,7 @@ struct RehearseCommand: StoreCommand, DatabaseCommand {
         let adoption = try adopting.adopt.flatMap {
             try store.adoption(from: $0, table: adopting.adoptTable, in: context)
         }
-        if adopting.adopt == nil { try store.checkIsAdopted() }
+        if adopting.adopt == nil { try store.checkIsAdopted(in: context) }
         try store.checkForDrafts(
             upTo: target,
             steps: range.steps,

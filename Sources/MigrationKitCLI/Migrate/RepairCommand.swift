@@ -99,7 +99,7 @@ struct RepairCommand: StoreCommand {
         let named = try identifiers.map { try loaded.runner.identifier($0) }
         let renamings = try rename.map { (old: $0.old, new: try loaded.runner.identifier($0.new)) }
         let store = try openStore(loaded, for: .change(), in: context)
-        try store.checkIsAdopted()
+        try store.checkIsAdopted(in: context)
         let overview = try store.runner.overview(of: store.writer)
         try check(renamings, overview, store.runner)
         let changed = store.runner.registry.repairable(among: overview.applied, overview.records)
@@ -144,7 +144,7 @@ struct RepairCommand: StoreCommand {
         let loaded = try loadMigrations(in: context)
         let options = try DriftOptions(loaded, ignoring: ignoreTable, in: context)
         let store = try openStore(loaded, for: .read, in: context)
-        try store.checkIsAdopted()
+        try store.checkIsAdopted(in: context)
         let repair = try SchemaRepair(of: store, options)
         let isFile = repair != nil && output != "-"
         if isFile, let repair { try OutputFile(path: output).write(repair.text + "\n") }

@@ -75,7 +75,7 @@ struct RollbackCommand: StoreCommand, DatabaseCommand {
             lockTimeout: run.lockTimeout(in: context),
             in: context
         )
-        try store.checkIsAdopted()
+        try store.checkIsAdopted(in: context)
         let options = try run.options(in: context)
         let count = all ? .max : steps ?? 1
         if !yes {

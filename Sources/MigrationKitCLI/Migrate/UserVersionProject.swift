@@ -1,3 +1,4 @@
+import Foundation
 import GRDB
 import MigrationKit
 import MigrationKitGRDB
@@ -40,21 +41,28 @@ struct UserVersionProject {
             ignoring: context.ignoredTables([]),
             in: context
         )
-        let number = try schema.database?.read { db in
-            let runner = try GRDBMigrationRunner(steps: [])
-            if let latest = try runner.appliedMigrationIdentifiers(in: db).max() {
-                throw MigrationKitError.baselineOnMigratedDatabase(latestApplied: latest)
-            }
-            return try Int.fetchOne(db, sql: "PRAGMA main.user_version")
-        }
-        guard let number, number > 0 else { throw MigrationAdoptionError.noUserVersion }
+        let (number, application) =
+            try schema.database?.read { db in
+                let runner = try GRDBMigrationRunner(steps: [])
+                if let latest = try runner.appliedMigrationIdentifiers(in: db).max() {
+                    throw MigrationKitError.baselineOnMigratedDatabase(latestApplied: latest)
+                }
+                return (
+                    try Int.fetchOne(db, sql: "PRAGMA main.user_version") ?? 0,
+                    try Int.fetchOne(db, sql: "PRAGMA main.application_id") ?? 0
+                )
+            } ?? (0, 0)
+        guard number > 0 else { throw MigrationAdoptionError.noUserVersion(number) }
+        var statements = schema.schema.statements
+        if application != 0 { statements.append("PRAGMA application_id = \(application)") }
         // A new database tells other code its version, too. There is no way back: it would drop every
         // table.
-        let statements = schema.schema.statements + ["PRAGMA user_version = \(number)"]
+        statements.append("-- migrate:older works\nPRAGMA user_version = \(number)")
         first = (number, NewMigrationSQL(up: statements))
     }
 
-    /// Writes the first migration, and records as applied what the database has.
+    /// Writes the first migration, and records as applied what the database has. If that is refused, the
+    /// migration is removed again.
     ///
     /// - Returns: The files that were written, and the identifiers.
     func adopt(in context: CommandContext) throws -> (files: [String], recorded: [String]) {
@@ -67,7 +75,12 @@ struct UserVersionProject {
                 sql: sql
             )
         }
-        return (created?.files ?? [], try baseline.record(in: context).identifiers)
+        do {
+            return (created?.files ?? [], try baseline.record(in: context).identifiers)
+        } catch {
+            created?.files.forEach { try? FileManager.default.removeItem(atPath: $0) }
+            throw error
+        }
     }
 
     /// What would be done.

@@ -8,8 +8,8 @@ public enum MigrationAdoptionError: Error, Equatable, Sendable {
     /// The database doesn't have the tool's table.
     case noVersionTable(MigrationTool, table: String)
 
-    /// `PRAGMA user_version` is 0, and the database has tables.
-    case noUserVersion
+    /// `PRAGMA user_version` is this number, which counts no version, and the database has tables.
+    case noUserVersion(Int)
 
     /// There is a table with that name, but its columns are not the tool's.
     case unexpectedColumns(MigrationTool, table: String, columns: [String])
@@ -31,8 +31,8 @@ extension MigrationAdoptionError: LocalizedError {
         switch self {
         case .noVersionTable(let tool, let table):
             "there is no table '\(table)', where \(tool.rawValue) records applied migrations"
-        case .noUserVersion:
-            "the database has tables, and its user_version is 0: no version was counted there"
+        case .noUserVersion(let number):
+            "the database's user_version is \(number): no version was counted there"
         case .unexpectedColumns(let tool, let table, let columns):
             "the table '\(table)' is not \(tool.rawValue)'s: it has the columns "
                 + columns.joined(separator: ", ")
@@ -59,7 +59,10 @@ extension MigrationAdoptionError: LocalizedError {
             name for its table, name that one.
             """
         case .noUserVersion:
-            "Choose the last migration whose result the database has, and record it by a baseline."
+            """
+            Choose the last migration whose result the database has, and record it and those before \
+            it by a baseline.
+            """
         case .unexpectedColumns(let tool, _, let columns):
             owner(of: columns, besides: tool).map { "It looks like \($0.rawValue)'s." }
                 ?? "Check which tool created it."

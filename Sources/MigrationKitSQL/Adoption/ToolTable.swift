@@ -199,7 +199,7 @@ extension VersionTable {
         }
         let tables = "SELECT 1 FROM main.sqlite_master WHERE name NOT LIKE 'sqlite\\_%' ESCAPE '\\'"
         guard try Row.fetchOne(db, sql: tables) == nil else {
-            throw MigrationAdoptionError.noUserVersion
+            throw MigrationAdoptionError.noUserVersion(0)
         }
     }
 }

@@ -59,8 +59,14 @@ import Testing
             next one is 8. In `notes.db` it is recorded as applied, and didn't run; a new database begins with
             it. It has no way back, which would drop every table.
 
-            If there are databases of older versions, write a migration for each step from there, such as
-            `0005_schema.sql`, `0006_….sql` and `0007_….sql`, in place of this file: what the code did, as SQL.
+            - **If users have databases of older versions,** begin with the oldest one: `--db-path` names a database
+              of version 5, say, and the first file is `0005_schema.sql`. Then write `0006_….sql` and `0007_….sql`
+              with what the code did, as SQL. `migrate --adopt user_version --dry-run` on a database of each version says
+              whether the files give its schema.
+            - **Rows** that the code inserts into a new database go into the file, too: it has the schema alone. WAL
+              mode isn't part of it either.
+            - A raw key needs `--raw-key`, and a plaintext database `--no-encryption`; `cipher-compatibility` in
+              `migrationkit.toml` names an older SQLCipher.
 
             ## At each launch
 
@@ -82,7 +88,8 @@ import Testing
         page.say(
             """
             The same command is right for each database: one that the code has migrated is taken over, a new
-            one is made, and one that has a record is only migrated.
+            one is made, and one that has a record is only migrated. Without the option, a database that could
+            be taken over is refused.
 
             Before anything is recorded, the migrations up to the number run on a new database in memory, and
             the schemas are compared. A database that the code has left otherwise is refused, and not changed:
@@ -103,10 +110,11 @@ import Testing
 
             ## What becomes of the number
 
-            It stays as the code has left it; only `0007_schema.sql` sets it, for new databases. An older version of the
-            app that still counts opens a database of version 8 as if it were at 7. If it can't work
-            with that, put `PRAGMA user_version = 8` into the migration: code that refuses higher numbers does so.
-            `lint` says which changes an older version notices ([older versions](OlderVersions.md)).
+            It stays as the code has left it; only the first file sets it, for new databases. An older version of the
+            app that still counts opens a database of version 8 as if it were at 7, and may do its steps
+            again. If users may go back to one, put `PRAGMA user_version = N` into each file that you write: code that
+            refuses higher numbers does so. `lint` says which changes an older version notices
+            ([older versions](OlderVersions.md)).
 
             Take the code out when the command is in. Two that migrate would not know of each other.
 

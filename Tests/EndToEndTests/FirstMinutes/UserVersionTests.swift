@@ -119,6 +119,68 @@ import Testing
         #expect(try project.folder.data("other.db") == before)
     }
 
+    /// Its migrations would run a second time: some change rows, and don't fail.
+    @Test func aDatabaseThatCouldBeTakenOverIsNotMigratedWithout() throws {
+        #expect(try initProject().status == 0)
+        try make("users.db", version: 7)
+        let before = try project.folder.data("users.db")
+        let refused = try project.run("migrate", "--db-path", "users.db", "--json")
+        #expect(refused.status == 65)
+        #expect(try refused.jsonError()["code"] as? String == "notAdopted")
+        #expect(refused.stderr.contains("'migrate --adopt user_version'"))
+        let status = try project.run("status", "--db-path", "users.db", "--json").json()
+        #expect(status["otherTools"] as? [[String: String]] == [["tool": "user_version"]])
+        #expect(try project.folder.data("users.db") == before)
+
+        // An app that uses the number for something else has other tables.
+        _ = try shell("other.db", "CREATE TABLE setting (id); PRAGMA user_version = 7;")
+        #expect(try project.run("migrate", "--db-path", "other.db").status == 0)
+    }
+
+    @Test func aRawKeyAndNoKeyAreTaken() throws {
+        for (name, option) in [("raw.db", "--raw-key"), ("plain.db", "--no-encryption")] {
+            let other = try Project()
+            let digits = String(repeating: "0f", count: 32)
+            try other.folder.write("key", digits.utf8)
+            _ = try SQLCipherShell.run(
+                other.folder.path(name),
+                key: option == "--raw-key" ? "x'\(digits)'" : nil,
+                "\(Self.tables) PRAGMA application_id = 77; PRAGMA user_version = 3;"
+            )
+            let result = try other.run(
+                "init",
+                "--from-user-version",
+                "--db-path",
+                name,
+                "--password-file",
+                "key",
+                option,
+                "--json"
+            )
+            #expect(result.status == 0, "\(result)")
+            let next = try #require(result.json()["nextCommands"] as? [String])
+            #expect(next.last == "migrationkit-cli migrate --adopt user_version \(option)")
+            #expect(try other.text("migrations/0003_schema.sql").contains("application_id = 77"))
+            #expect(try other.run("lint", "--level", "warning").status == 0)
+        }
+    }
+
+    @Test func aRefusedProjectLeavesNothingAndASecondOneIsRefused() throws {
+        let before = try project.folder.names
+        // The file would have a marker in the middle of the statement.
+        _ = try shell("notes.db", "CREATE TABLE odd (v,\n-- migrate:down\nw);")
+        #expect(try initProject().status != 0)
+        #expect(try project.folder.names.filter { $0 != "migrations" } == before)
+
+        _ = try shell("notes.db", "DROP TABLE odd;")
+        #expect(try initProject().status == 0)
+        for option in ["--dry-run", "--quiet"] {
+            let again = try initProject("--json", option)
+            #expect(again.status == 64)
+            #expect(try again.jsonError()["code"] as? String == "baselineOnMigratedDatabase")
+        }
+    }
+
     @Test func nothingIsWrittenIfTheDatabaseCannotBeTakenOver() throws {
         let before = try project.folder.names
         #expect(try initProject("--dry-run").status == 0)

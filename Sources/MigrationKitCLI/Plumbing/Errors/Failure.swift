@@ -152,7 +152,8 @@ struct Failure {
         let baseline = """
             The database has tables, but no migration is recorded. If the result of the first \
             migrations already exists, 'baseline' records them as applied. If another tool applied \
-            them, use 'baseline --adopt TOOL', which reads that tool's table.
+            them, use 'migrate --adopt TOOL', which reads that tool's table, or 'migrate --adopt \
+            user_version' for code that counts there.
             """
         let code = ErrorCode(cause.code, .failed).ofStep.name
         let isOwnFault = code != cause.code
