@@ -100,6 +100,8 @@ import Testing
         let result = try tool.onStore("verify", "--full", "--json")
         #expect(result.status == 75, "\(result)")
         #expect(try result.jsonError()["code"] as? String == "locked")
+        let hint = try #require(try result.jsonError()["hint"] as? String)
+        #expect(hint.contains(/is open in process [0-9]+ \(python/))
         try holder.release()
     }
 

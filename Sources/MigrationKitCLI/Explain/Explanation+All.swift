@@ -254,7 +254,10 @@ extension Explanation {
                 "A program was stopped (Ctrl-Z, a debugger) in the middle of a transaction.",
             ],
             next: [
-                .init("migrate notes.db --lock-timeout 300", "waits longer"),
+                .init(
+                    "migrate notes.db --lock-timeout 300",
+                    "waits longer; the error names the programs that have it open"
+                ),
                 .init("inspect notes.db", "shows its journals"),
             ]
         ),

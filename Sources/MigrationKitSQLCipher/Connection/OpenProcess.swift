@@ -31,8 +31,13 @@ extension OpenProcess: CustomStringConvertible {
 }
 
 extension [OpenProcess] {
+    /// The other processes that have a file open, as far as the system reports them now.
+    package init(using path: String) {
+        self = (try? FileIdentity.of(path)?.otherProcesses()) ?? []
+    }
+
     /// The processes as part of a sentence, the first few by name.
-    var listed: String {
+    package var listed: String {
         guard !isEmpty else { return "another process" }
         let names = prefix(4).map(\.description)
         return names.joined(separator: ", ") + (count > 4 ? " and \(count - 4) more" : "")

@@ -14,7 +14,7 @@ struct Failure {
     let code: String
     let exitCode: Int32
     let message: String
-    let hint: String?
+    private(set) var hint: String?
 
     /// - Parameter database: The database that was worked on, if one was opened.
     init(_ error: any Error, parser: any ParsableCommand.Type, database: String? = nil) {
@@ -23,6 +23,13 @@ struct Failure {
             error = EncryptedDatabaseError.damaged(path: database, pages: [])
         }
         self = Failure(classifying: error, parser: parser).naming(database)
+        // The error of the lock for runs says itself who holds it.
+        guard code == "locked", !(error is MigrationKitError) else { return }
+        var path = database
+        if case EncryptedDatabaseError.locked(let named) = error { path = named }
+        let users = path.map([OpenProcess].init(using:)) ?? []
+        guard !users.isEmpty else { return }
+        hint = ["It is open in \(users.listed).", hint].compactMap(\.self).joined(separator: "\n")
     }
 
     private init(classifying error: any Error, parser: any ParsableCommand.Type) {
