@@ -22,7 +22,8 @@ struct FleetMigrateCommand: FleetJob, MigrationsCommand {
                 database that fails doesn't stop the others, unless it is a canary or \
                 --max-failures is exceeded.
 
-                --dry-run does the same in one transaction a database, and undoes it.
+                --dry-run does the same in one transaction a database, and undoes it. With --adopt, \
+                a database that has no record yet is taken over first.
 
                 Ctrl-C undoes uncommitted changes. After a kill, run the same command again: \
                 finished databases are only checked.
@@ -38,6 +39,7 @@ struct FleetMigrateCommand: FleetJob, MigrationsCommand {
 
     @OptionGroup var limits: FleetLimitOptions
     @OptionGroup var range: RangeOptions
+    @OptionGroup var adopting: AdoptionOptions
     @OptionGroup var run: RunOptions
 
     @OptionGroup var fleet: FleetOptions
@@ -60,11 +62,24 @@ struct FleetMigrateCommand: FleetJob, MigrationsCommand {
                 for: .change(isTried: isDry),
                 lockTimeout: options.lockTimeout
             ) { store in
-                let applied = try runner.appliedMigrationIdentifiers(in: store.writer)
-                record.begin(with: applied, of: runner)
+                var applied = try runner.appliedMigrationIdentifiers(in: store.writer)
                 // Where something is recorded, another tool's record doesn't count.
-                if applied.isEmpty { try store.checkIsAdopted(in: context) }
-                try store.checkForDrafts(upTo: target, steps: limit)
+                let adoption = try adopting.adopt.flatMap {
+                    try store.adoption(from: $0, table: adopting.adoptTable, in: context)
+                }
+                if applied.isEmpty, adoption == nil { try store.checkIsAdopted(in: context) }
+                let adopted = adoption?.identifiers ?? []
+                try store.checkForDrafts(upTo: target, steps: limit, besides: adopted)
+                if let adoption, !isDry {
+                    _ = try store.adopt(
+                        adoption.tool,
+                        table: adopting.adoptTable,
+                        options: options,
+                        in: context
+                    )
+                }
+                applied.formUnion(adopted)
+                record.begin(with: applied, of: runner)
                 if isDry {
                     guard record.pending == 0 || !store.writer.configuration.readonly else {
                         throw MigrationCLIError.cannotTryOut(path: visit.store.path)
@@ -72,6 +87,7 @@ struct FleetMigrateCommand: FleetJob, MigrationsCommand {
                     _ = try visit.watch(store, options) { options in
                         try runner.dryRun(
                             in: store.writer,
+                            recording: adopted,
                             upTo: target,
                             steps: limit,
                             options: options

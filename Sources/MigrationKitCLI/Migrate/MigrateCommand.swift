@@ -210,17 +210,9 @@ struct MigrateCommand: StoreCommand, DatabaseCommand {
             options: options,
             json: json
         ) { options in
-            guard let adoption else {
-                return try store.runner.dryRun(
-                    in: store.writer,
-                    upTo: target,
-                    steps: range.steps,
-                    options: options
-                )
-            }
-            return try store.runner.dryRun(
+            try store.runner.dryRun(
                 in: store.writer,
-                recording: adoption.identifiers,
+                recording: adoption?.identifiers ?? [],
                 upTo: target,
                 steps: range.steps,
                 options: options

@@ -44,6 +44,9 @@ extension GRDBMigrationRunner {
         steps count: Int? = nil,
         options: MigrationOptions = MigrationOptions()
     ) throws -> MigrationPreview {
+        guard !identifiers.isEmpty else {
+            return try dryRun(in: writer, upTo: targetIdentifier, steps: count, options: options)
+        }
         let bootstrap = integration.bootstrapSchema
         // The hook runs in the transaction, before the plan is made again.
         let integration = Integration(

@@ -79,6 +79,37 @@ import Testing
         }
     }
 
+    @Test func aFleetIsTakenOver() throws {
+        #expect(try initProject().status == 0)
+        try addColumn()
+        for (number, version) in [7, 7, 9].enumerated() {
+            try make("user\(number).db", version: version)
+            try project.folder.write("user\(number).db.key", key.utf8)
+        }
+        func migrate(_ options: String...) throws -> [[String: Any]] {
+            let fleet = try project.paste([
+                "migrationkit-cli fleet migrate --stores 'user*.db' --key-file-suffix .key \\",
+                "    --report \(options.count).jsonl \(options.joined(separator: " ")) || true",
+                "cat \(options.count).jsonl",
+            ])
+            return try fleet.stdout.split(separator: "\n").filter {
+                $0.hasPrefix("{") && !$0.contains("planned")
+            }.map {
+                try #require(JSONSerialization.jsonObject(with: Data($0.utf8)) as? [String: Any])
+            }.sorted { "\($0["store"] ?? "")" < "\($1["store"] ?? "")" }
+        }
+        func codes(_ records: [[String: Any]]) -> [String] {
+            records.map { ($0["error"] as? [String: Any])?["code"] as? String ?? "" }
+        }
+        #expect(try codes(migrate()).prefix(2) == ["notAdopted", "notAdopted"])
+        let tried = try migrate("--adopt user_version", "--dry-run")
+        #expect(codes(tried) == ["", "", "unknownVersions"])
+        let done = try migrate("--adopt user_version")
+        #expect(codes(done) == ["", "", "unknownVersions"])
+        #expect(done.prefix(2).map { $0["from"] as? String } == ["0007_schema", "0007_schema"])
+        #expect(done.prefix(2).map { $0["to"] as? String } == ["0008_pinned", "0008_pinned"])
+    }
+
     @Test func aFolderThatHasMigrationsIsComparedWithTheDatabase() throws {
         try project.folder.makeFolder("migrations")
         try project.folder.write(
