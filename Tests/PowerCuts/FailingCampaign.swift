@@ -212,7 +212,9 @@ package struct FailingCampaign {
         // A draft that comes back is named by `inspect`, and removed by the next run.
         missing = missing.filter { !$0.hasPrefix("unlink .") }
         // Where the key is kept is written down for people, and nothing depends on it.
-        missing = missing.filter { !$0.contains(".db-key-record") }
+        if call.kind == "sync", call.name == "." {
+            missing = missing.filter { !$0.contains(".db-key-record") }
+        }
         // SQLite passes over a folder that can't be opened or synchronized, with its new journal or
         // log; one that may not be read isn't synchronized by this package either.
         if ["open", "sync"].contains(call.kind), call.name == "." {

@@ -524,7 +524,7 @@ extension Explanation {
                 "no such index", "no such trigger", "no such view",
             ],
             codes: [
-                "unknownTable", "brokenSchema", "otherSchema", "schemaDiffers", "schemaNotCompared",
+                "unknownTable", "brokenSchema", "schemaDiffers", "schemaNotCompared",
                 "sqlInvalid", "sqlFailed",
             ],
             meaning: """
@@ -702,7 +702,7 @@ extension Explanation {
                 "user_version", "no file in the folder has that number",
                 "no version was counted there",
             ],
-            codes: ["noUserVersion", "unknownVersions"],
+            codes: ["noUserVersion", "unknownVersions", "otherSchema"],
             meaning: """
                 Code of the app has migrated the database so far, and counts in PRAGMA user_version. \
                 It is taken over only if the folder has a migration with that number, and the \
@@ -719,7 +719,6 @@ extension Explanation {
                     "migrate notes.db --adopt user_version --dry-run",
                     "says what differs, and changes nothing"
                 ),
-                .init("schema-diff --from notes.db --to migrations", "shows the differences"),
                 .init(
                     "baseline 0007_schema --db-path notes.db",
                     "records the migrations up to that one without comparing"

@@ -72,7 +72,7 @@ struct FleetMigrateCommand: FleetJob, MigrationsCommand {
                 try store.checkForDrafts(upTo: target, steps: limit, besides: adopted)
                 if let adoption, !isDry {
                     _ = try store.adopt(
-                        adoption.tool,
+                        adoption,
                         table: adopting.adoptTable,
                         options: options,
                         in: context

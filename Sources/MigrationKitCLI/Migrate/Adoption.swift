@@ -57,9 +57,30 @@ extension OpenStore {
             else { return [] }
             let found = try MigrationTool.found(in: db).map(OtherTool.init)
             guard found.isEmpty else { return found }
-            let counted = try? adoption(from: .userVersion, nil, db, in: context)
-            return counted?.identifiers.isEmpty == false
+            return try isCounted(db, in: context)
                 ? [OtherTool(tool: .userVersion, table: nil)] : []
+        }
+    }
+
+    /// Whether the database has tables, and a `user_version` whose schema they have.
+    private func isCounted(_ db: Database, in context: CommandContext) throws -> Bool {
+        guard try !SchemaObject.ownInAnyOrder(of: db).isEmpty else { return false }
+        do {
+            return try !adoption(from: .userVersion, nil, db, in: context).identifiers.isEmpty
+        } catch is MigrationAdoptionError {
+            return false
+        } catch is CommandError {
+            let number = try Int.fetchOne(db, sql: "PRAGMA main.user_version") ?? 0
+            context.warning(
+                """
+                the database's user_version is \(number), the number of a migration, and its schema \
+                is another: if code counts there, 'migrate --adopt user_version --dry-run' says what \
+                differs
+                """
+            )
+            return false
+        } catch is GRDBMigrationReplayError {
+            return false
         }
     }
 
@@ -92,8 +113,12 @@ extension OpenStore {
         table: String?,
         in context: CommandContext
     ) throws -> MigrationAdoption? {
-        guard try runner.appliedMigrationIdentifiers(in: writer).isEmpty else { return nil }
-        return try writer.read { try adoption(from: tool, table, $0, in: context) }
+        try writer.read { db in
+            guard try runner.appliedMigrationIdentifiers(in: db).isEmpty else { return nil }
+            // What was rolled back since isn't counted there.
+            if tool == .userVersion, try !GRDBMigrationRunner.history(in: db).isEmpty { return nil }
+            return try adoption(from: tool, table, db, in: context)
+        }
     }
 
     private func adoption(
@@ -132,6 +157,25 @@ extension OpenStore {
     ) throws -> [String] {
         try runner.baseline(in: writer, options: options) { db in
             try adoption(from: tool, table, db, in: context).identifiers
+        }
+    }
+
+    /// Records what was looked at before a run, unless there is nothing to record, or another launch was
+    /// faster.
+    ///
+    /// - Throws: As ``adopt(_:table:options:in:)``.
+    func adopt(
+        _ adoption: MigrationAdoption,
+        table: String?,
+        options: MigrationOptions,
+        in context: CommandContext
+    ) throws -> [String] {
+        let isRepeated = adoption.tool == .userVersion
+        if isRepeated, adoption.identifiers.isEmpty { return [] }
+        do {
+            return try adopt(adoption.tool, table: table, options: options, in: context)
+        } catch MigrationKitError.baselineOnMigratedDatabase where isRepeated {
+            return []
         }
     }
 }

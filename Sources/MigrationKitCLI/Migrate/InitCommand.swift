@@ -179,6 +179,13 @@ struct InitCommand: ContextCommand {
         guard let path = values[.dbPath], let folder = values[.migrations] else {
             throw MigrationCLIError.noDatabasePath
         }
+        // The next commands are run in this environment, too.
+        for (key, value) in given where value == nil {
+            guard let variable = key.variable, context.environment.nonEmpty(variable) != nil else {
+                continue
+            }
+            throw ValidationError("\(variable) is set: give \(key.option), or unset it.")
+        }
         var keys: [SettingsKey] = [.dbPath, .migrations]
         if !noEncryption { keys += [.keychainService, .keychainAccount, .passwordFile] }
         return try UserVersionProject(

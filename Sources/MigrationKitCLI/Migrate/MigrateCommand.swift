@@ -132,7 +132,7 @@ struct MigrateCommand: StoreCommand, DatabaseCommand {
                 context.warning("a migration was changed; the database was erased")
             }
         #endif
-        if let backup, try hasWork(on: store, upTo: target) {
+        if let backup, try hasWork(on: store, upTo: target, adoption) {
             try MigrationBackup.copy(writer, to: backup)
             if !json { context.errorOutput("Wrote the backup to \(backup.printable).") }
         }
@@ -147,14 +147,15 @@ struct MigrateCommand: StoreCommand, DatabaseCommand {
         }
         var adopted: [String]? = adopt == nil ? nil : []
         if let adoption {
-            adopted = try store.adopt(
-                adoption.tool,
+            let recorded = try store.adopt(
+                adoption,
                 table: adopting.adoptTable,
                 options: options,
                 in: context
             )
-            if !json, !(adoptsAtEachLaunch && adoption.identifiers.isEmpty) {
-                context.output((adopted ?? []).baselineSummary)
+            adopted = recorded
+            if !json, !(recorded.isEmpty && adoptsAtEachLaunch) {
+                context.output(recorded.baselineSummary)
             }
         }
         if !json { try store.tellNotes(to: context) }
@@ -178,8 +179,12 @@ struct MigrateCommand: StoreCommand, DatabaseCommand {
 
     /// Whether the run is about to change something. Whatever the run would refuse is refused here,
     /// before anything is copied.
-    private func hasWork(on store: OpenStore, upTo target: String?) throws -> Bool {
-        try adopt != nil
+    private func hasWork(
+        on store: OpenStore,
+        upTo target: String?,
+        _ adoption: MigrationAdoption?
+    ) throws -> Bool {
+        try adoption?.identifiers.isEmpty == false
             || !store.runner.plannedSteps(in: store.writer, upTo: target, steps: range.steps)
                 .isEmpty
     }
@@ -193,7 +198,7 @@ struct MigrateCommand: StoreCommand, DatabaseCommand {
         tellingTo context: CommandContext
     ) throws {
         if store.writer.configuration.readonly, let path = store.path,
-            try hasWork(on: store, upTo: target)
+            try hasWork(on: store, upTo: target, adoption)
         {
             throw MigrationCLIError.cannotTryOut(path: path)
         }

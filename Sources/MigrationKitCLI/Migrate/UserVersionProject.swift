@@ -75,10 +75,22 @@ struct UserVersionProject {
                 sql: sql
             )
         }
-        do {
-            return (created?.files ?? [], try baseline.record(in: context).identifiers)
-        } catch {
+        func remove() {
             created?.files.forEach { try? FileManager.default.removeItem(atPath: $0) }
+        }
+        do {
+            let recorded = try baseline.record(in: context).identifiers
+            guard let created, recorded.contains(created.identifier) else {
+                // Another process was faster, and this file got the next number.
+                remove()
+                return ([], recorded)
+            }
+            return (created.files, recorded)
+        } catch let error as MigrationKitError {
+            // Another process may have recorded this file.
+            throw error
+        } catch {
+            remove()
             throw error
         }
     }

@@ -245,12 +245,16 @@ extension MigrationJournal {
     /// is usually found without more than the last row's event.
     static func lastBegun(_ db: Database) throws -> (identifier: String, step: Begun)? {
         guard try db.hasTable(table) else { return nil }
-        let event = try db.reading(table) {
-            let sql = "SELECT event FROM main.\(table) ORDER BY id DESC LIMIT 1"
-            return try DatabaseValue.fetchOne(db.cachedStatement(sql: sql))
+        let last = try db.reading(table) {
+            let statement = try db.cachedStatement(
+                sql: "SELECT iif(event = ?, id, NULL) FROM main.\(table) ORDER BY id DESC LIMIT 1"
+            )
+            let begun = MigrationHistoryEntry.Event.begun
+            return try DatabaseValue.fetchOne(statement, arguments: [begun])
         }
-        guard event == MigrationHistoryEntry.Event.begun.databaseValue else { return nil }
-        return try begun(db).max { $0.value.row < $1.value.row }.map { ($0.key, $0.value) }
+        guard let last, !last.isNull else { return nil }
+        return try begun(db).first { $0.value.row.databaseValue == last }
+            .map { ($0.key, $0.value) }
     }
 
     /// The steps that are begun, by their identifiers.

@@ -1,4 +1,5 @@
 import GRDB
+import MigrationKitGRDB
 
 /// Everything about a tool's version table: how it is recognized and read, and what its checksums
 /// are. ``MigrationTool`` describes the tables.
@@ -197,8 +198,8 @@ extension VersionTable {
             through = versions
             return
         }
-        let tables = "SELECT 1 FROM main.sqlite_master WHERE name NOT LIKE 'sqlite\\_%' ESCAPE '\\'"
-        guard try Row.fetchOne(db, sql: tables) == nil else {
+        // A run that was ended may have left our own tables.
+        guard try SchemaObject.ownInAnyOrder(of: db).isEmpty else {
             throw MigrationAdoptionError.noUserVersion(0)
         }
     }

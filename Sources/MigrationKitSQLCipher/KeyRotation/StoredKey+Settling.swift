@@ -7,34 +7,19 @@ import MigrationKitKeys
 extension StoredKey {
     // MARK: - Before an Opening
 
-    /// Settles the pending keys of the file if no process holds the lock. A failure of the key store
-    /// here doesn't make the database harder to open.
+    /// Settles the pending keys of the file if no process holds the lock. A failure here doesn't
+    /// make the database harder to open.
     ///
     /// - Returns: Whether there was a pending key.
-    /// - Throws: What ``settleBeforeOpening(_:)`` throws.
-    func settleIfFree() throws -> Bool {
+    func settleIfFree() -> Bool {
         let path = file.resolvedPath
         // If the item opens the file, nothing else is needed, so errors are ignored.
         let pending = ((try? pendingKeys()) ?? []).filter { $0.path == path }
         for pending in pending {
             try? waitForReplacement(by: pending)
-            try settleBeforeOpening(pending)
+            if !isReadOnly { try? settleIfFree(pending) }
         }
         return !pending.isEmpty
-    }
-
-    /// Settles a pending key if that can be done, unless the file is only read.
-    ///
-    /// - Throws: ``DatabaseConversionError/notSynced(path:code:)``. What is written to a file whose
-    ///   name isn't on the disk would be lost with the name.
-    func settleBeforeOpening(_ pending: PendingKey) throws {
-        guard !isReadOnly else { return }
-        do {
-            try settleIfFree(pending)
-        } catch let error as DatabaseConversionError {
-            guard case .notSynced = error else { return }
-            throw error
-        } catch {}
     }
 
     /// Waits until a running rotation has replaced the file. The file isn't opened meanwhile, since
@@ -91,11 +76,7 @@ extension StoredKey {
         }
         guard try opens(new) else { throw neitherOpens(pending) }
         // The old key may be removed only when the new file's name is on the disk.
-        do {
-            try file.newFiles.synchronize()
-        } catch {
-            throw DatabaseConversionError.notSynced(path: file.path, code: error.code)
-        }
+        do { try file.newFiles.synchronize() } catch { throw error.explained }
         try promote(pending, new: new)
         file.newFiles.removeLeftovers()
     }

@@ -93,7 +93,7 @@ package struct StoredKey: Sendable {
     ) throws -> Value {
         var entry = try item(in: keyStore.endingLookUps(by: cancellation))
         guard try isThere else { return try attempt(key(of: entry), false, entry) }
-        var isPending = try settleIfFree()
+        var isPending = settleIfFree()
         if isPending { entry = try item() }
         removeSealedKeysIfFree()
         var waitsAgain = true
@@ -106,7 +106,7 @@ package struct StoredKey: Sendable {
             } catch let error as EncryptedDatabaseError where error.isLocked && waitsAgain {
                 // A rotation has begun since the search, and each process waited for the other.
                 waitsAgain = false
-                isPending = try settleIfFree()
+                isPending = settleIfFree()
                 guard isPending else { throw error }
                 entry = try item()
                 continue
@@ -218,10 +218,25 @@ package struct StoredKey: Sendable {
     private func pendingKey() throws -> DatabaseKey? {
         for pending in try pendingKeys() {
             guard let key = try key(of: pending), try opens(key) else { continue }
-            try settleBeforeOpening(pending)
+            if !isReadOnly {
+                try? settleIfFree(pending)
+                try checkName()
+            }
             return key
         }
         return nil
+    }
+
+    /// Has the file's name reach the disk, which a rotation that was killed has given it. What is written
+    /// to the file would be lost with the name.
+    ///
+    /// - Throws: ``DatabaseConversionError/notSynced(path:code:)``.
+    private func checkName() throws {
+        do {
+            try file.newFiles.synchronize()
+        } catch {
+            throw DatabaseConversionError.notSynced(path: file.path, code: error.code)
+        }
     }
 
     // MARK: - Proofs

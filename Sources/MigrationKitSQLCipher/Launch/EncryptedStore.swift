@@ -190,8 +190,9 @@ public struct EncryptedStore: Sendable {
     /// - Returns: A queue whose connection has read the schema, so that the key is known to be right.
     /// - Throws: ``EncryptedStoreError``; `KeyStoreError` if the key store can't be asked, several
     ///   items match, or storing fails; `DatabaseKeyError` if the item's secret can't be a key;
-    ///   ``EncryptedDatabaseError`` if the key doesn't open the file or the file can't be used; or
-    ///   what `options.prepareDatabase` throws.
+    ///   ``EncryptedDatabaseError`` if the key doesn't open the file or the file can't be used;
+    ///   ``DatabaseConversionError/notSynced(path:code:)`` if a rotation was killed, and the name of its
+    ///   new file can't be brought to the disk; or what `options.prepareDatabase` throws.
     public func open() throws -> DatabaseQueue {
         try StoreLaunch(self).run { try EncryptedDatabase.open($0, key: $1, options: $2) }
     }

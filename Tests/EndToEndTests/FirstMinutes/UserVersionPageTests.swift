@@ -61,8 +61,9 @@ import Testing
 
             - **If users have databases of older versions,** begin with the oldest one: `--db-path` names a database
               of version 5, say, and the first file is `0005_schema.sql`. Then write `0006_….sql` and `0007_….sql`
-              with what the code did, as SQL. `migrate --adopt user_version --dry-run` on a database of each version says
-              whether the files give its schema.
+              with what the code did, as SQL, each with its `PRAGMA user_version = N`, as the code has set it.
+              `migrate --adopt user_version --dry-run` on a database of each version says whether the files give its
+              schema.
             - **Rows** that the code inserts into a new database go into the file, too: it has the schema alone. WAL
               mode isn't part of it either.
             - A raw key needs `--raw-key`, and a plaintext database `--no-encryption`; `cipher-compatibility` in
@@ -89,7 +90,7 @@ import Testing
             """
             The same command is right for each database: one that the code has migrated is taken over, a new
             one is made, and one that has a record is only migrated. Without the option, a database that could
-            be taken over is refused.
+            be taken over is refused; one with another schema is migrated, after a warning.
 
             Before anything is recorded, the migrations up to the number run on a new database in memory, and
             the schemas are compared. A database that the code has left otherwise is refused, and not changed:
@@ -124,8 +125,12 @@ import Testing
             let folder = try MigrationFolder(path: "migrations")
             let runner = try GRDBMigrationRunner(steps: folder.steps)
             if try runner.appliedMigrationIdentifiers(in: writer).isEmpty {
-                try runner.baseline(in: writer) { db in
-                    try folder.identifiersApplied(by: .userVersion, in: db)
+                do {
+                    try runner.baseline(in: writer) { db in
+                        try folder.identifiersApplied(by: .userVersion, in: db)
+                    }
+                } catch MigrationKitError.baselineOnMigratedDatabase {
+                    // Another process of the app was faster.
                 }
             }
             try runner.migrate(in: writer)

@@ -79,6 +79,69 @@ import Testing
         }
     }
 
+    @Test func aLaunchThatFailedIsFollowedByOneThatWorks() throws {
+        #expect(try initProject().status == 0)
+        try project.folder.write(
+            "migrations/0008_bad.sql",
+            "-- migrate:up\nDROP TABLE none;\n".utf8
+        )
+        let file = "migrations/0007_schema.sql"
+        let good = try project.text(file)
+        try project.folder.write(file, good.replacing("CREATE VIEW", with: "CREATE VIE").utf8)
+        #expect(try launch("new.db").status == 1)
+        try project.folder.write(file, good.utf8)
+        #expect(try launch("new.db").status == 1)
+        try FileManager.default.removeItem(atPath: project.folder.path("migrations/0008_bad.sql"))
+        #expect(try launch("new.db").status == 0)
+        #expect(try project.run("verify", "--full", "--db-path", "new.db").status == 0)
+
+        // Its schema is none of a version's after everything was rolled back.
+        try project.folder.write(
+            file,
+            (good + "DROP VIEW tagged; DROP TABLE tag; DROP TABLE note; DROP TABLE search;").utf8
+        )
+        #expect(
+            try project.run("repair", "0007_schema", "--db-path", "new.db", "--yes").status == 0
+        )
+        #expect(try project.run("rollback", "--all", "--db-path", "new.db").status == 0)
+        #expect(try launch("new.db").status == 0)
+    }
+
+    @Test func launchesAtTheSameMomentAllGoOn() throws {
+        #expect(try initProject().status == 0)
+        try addColumn()
+        try make("users.db", version: 7)
+        for name in ["users.db", "new.db"] {
+            let together = try project.paste([
+                "for i in 1 2 3 4; do",
+                "    migrationkit-cli migrate --adopt user_version --db-path \(name) -q || echo $? &",
+                "done; wait",
+            ])
+            #expect(together.stdout.isEmpty, "\(name): \(together)")
+            let status = try project.run("status", "--db-path", name, "--json").json()
+            #expect((status["pending"] as? [String])?.isEmpty == true)
+        }
+    }
+
+    @Test func onlyALaunchThatChangesSomethingWritesABackup() throws {
+        #expect(try initProject().status == 0)
+        try addColumn()
+        try make("users.db", version: 7)
+        for _ in 0..<2 {
+            let result = try project.run(
+                "migrate",
+                "--adopt",
+                "user_version",
+                "--db-path",
+                "users.db",
+                "--backup",
+                "old.db"
+            )
+            #expect(result.status == 0, "\(result)")
+        }
+        #expect(try shell("old.db", "SELECT count(*) FROM pragma_table_info('note');") == "2")
+    }
+
     @Test func aFleetIsTakenOver() throws {
         #expect(try initProject().status == 0)
         try addColumn()
@@ -202,6 +265,8 @@ import Testing
         _ = try shell("notes.db", "CREATE TABLE odd (v,\n-- migrate:down\nw);")
         #expect(try initProject().status != 0)
         #expect(try project.folder.names.filter { $0 != "migrations" } == before)
+        let migrations = project.folder.path("migrations")
+        #expect(try FileManager.default.contentsOfDirectory(atPath: migrations).isEmpty)
 
         _ = try shell("notes.db", "DROP TABLE odd;")
         #expect(try initProject().status == 0)
