@@ -1,5 +1,4 @@
 import GRDB
-import MigrationKitGRDB
 
 /// Everything about a tool's version table: how it is recognized and read, and what its checksums
 /// are. ``MigrationTool`` describes the tables.
@@ -198,8 +197,12 @@ extension VersionTable {
             through = versions
             return
         }
-        // A run that was ended may have left our own tables.
-        guard try SchemaObject.ownInAnyOrder(of: db).isEmpty else {
+        // A run that was ended may have left GRDB's tables.
+        let tables = """
+            SELECT 1 FROM main.sqlite_master
+            WHERE name NOT LIKE 'sqlite\\_%' ESCAPE '\\' AND name NOT LIKE 'grdb\\_%' ESCAPE '\\'
+            """
+        guard try Row.fetchOne(db, sql: tables) == nil else {
             throw MigrationAdoptionError.noUserVersion(0)
         }
     }
