@@ -65,9 +65,9 @@ struct BaselineCommand: StoreCommand {
         guard let tool = adopting.adopt else { return }
         let store = try openStore(loadMigrations(in: context), for: .read, in: context)
         let adoption = try store.adoption(from: tool, table: adopting.adoptTable, in: context)
-        let applied = try store.runner.appliedMigrationIdentifiers(in: store.writer)
-        guard adoption != nil else {
-            throw MigrationKitError.baselineOnMigratedDatabase(latestApplied: applied.max() ?? "")
+        guard adoption == nil else { return }
+        if let latest = try store.runner.appliedMigrationIdentifiers(in: store.writer).max() {
+            throw MigrationKitError.baselineOnMigratedDatabase(latestApplied: latest)
         }
     }
 

@@ -66,29 +66,26 @@ struct UserVersionProject {
     ///
     /// - Returns: The files that were written, and the identifiers.
     func adopt(in context: CommandContext) throws -> (files: [String], recorded: [String]) {
-        let created = try first.map { number, sql in
-            try MigrationFolder.create(
-                "schema",
-                in: folder,
-                numbering: .number(number),
-                names: context.namePattern,
-                sql: sql
-            )
-        }
+        guard let first else { return ([], try baseline.record(in: context).identifiers) }
+        let created = try MigrationFolder.create(
+            "schema",
+            in: folder,
+            numbering: .number(first.number),
+            names: context.namePattern,
+            sql: first.sql
+        )
         func remove() {
-            created?.files.forEach { try? FileManager.default.removeItem(atPath: $0) }
+            created.files.forEach { try? FileManager.default.removeItem(atPath: $0) }
         }
         do {
             let recorded = try baseline.record(in: context).identifiers
-            guard let created, recorded.contains(created.identifier) else {
-                // Another process was faster, and this file got the next number.
-                remove()
-                return ([], recorded)
-            }
-            return (created.files, recorded)
-        } catch let error as MigrationKitError {
+            if recorded.contains(created.identifier) { return (created.files, recorded) }
+            // Another process was faster, and this file got the next number.
+            remove()
+            return ([], recorded)
+        } catch MigrationKitError.baselineOnMigratedDatabase(let latest) {
             // Another process may have recorded this file.
-            throw error
+            throw MigrationKitError.baselineOnMigratedDatabase(latestApplied: latest)
         } catch {
             remove()
             throw error

@@ -188,7 +188,7 @@ struct VersionTable {
 extension VersionTable {
     /// What code has applied that counts in `PRAGMA user_version`.
     ///
-    /// - Throws: ``MigrationAdoptionError/noUserVersion`` if nothing was counted, and there are
+    /// - Throws: ``MigrationAdoptionError/noUserVersion(_:)`` if nothing was counted, and there are
     ///   tables.
     init(userVersionOf db: Database) throws {
         let number = try Int.fetchOne(db, sql: "PRAGMA main.user_version") ?? 0

@@ -220,7 +220,7 @@ package struct StoredKey: Sendable {
             guard let key = try key(of: pending), try opens(key) else { continue }
             if !isReadOnly {
                 try? settleIfFree(pending)
-                try checkName()
+                try synchronizeName()
             }
             return key
         }
@@ -231,7 +231,7 @@ package struct StoredKey: Sendable {
     /// to the file would be lost with the name.
     ///
     /// - Throws: ``DatabaseConversionError/notSynced(path:code:)``.
-    private func checkName() throws {
+    private func synchronizeName() throws {
         do {
             try file.newFiles.synchronize()
         } catch {
