@@ -46,13 +46,14 @@ struct Transcript {
             input: input.utf8,
             newSession: true
         )
+        let errors = replacingWhatDiffers(in: result.stderr)
         // But for an error's first line, which says it all, for a place in a file with what is there,
         // and for what is indented further, such as a command to copy.
         let isForFile =
             ["schema-dump", "schema-diff"].contains(words[0]) || words.contains("--json")
             || words.contains("github") || words.contains("junit")
         for line in (isForFile ? "" : result.stdout).split(separator: "\n")
-            + result.stderr.split(separator: "\n").dropFirst()
+            + errors.split(separator: "\n").dropFirst()
         where !line.hasPrefix("    ") && !line.contains(/^[^ ]+:[0-9]+:[0-9]+:\s/) {
             #expect(line.count <= 80, "\(command): \(line)")
         }
@@ -60,9 +61,7 @@ struct Transcript {
 
         if !hasKey { note("no key in the environment:") }
         var block = "$ migrationkit-cli \(command)\n" + replacingWhatDiffers(in: result.stdout)
-        if !result.stderr.isEmpty {
-            block += "--- standard error\n" + replacingWhatDiffers(in: result.stderr)
-        }
+        if !errors.isEmpty { block += "--- standard error\n" + errors }
         if result.status != 0 {
             block += "--- exit \(result.status.map(String.init) ?? "by a signal")\n"
         }
@@ -216,7 +215,7 @@ extension String {
             .replacing(/"version":"[0-9.]+"}/, with: "\"version\":\"<version>\"}")
             .replacing(/(?m)^(Read with +SQLCipher ).+$/) { $0.1 + "<version>" }
             // What is known of the engine depends on which it is.
-            .replacing(/(?m)^note: the SQLite in this program has faults .+\n/, with: "")
+            .replacing(/(?m)^note: the SQLite in this program has faults .+\n( +.+\n)*/, with: "")
             .replacing(/(?m)^Its faults .+\n( {10,}.+\n)?/, with: "")
             .replacing(/"engineFaults":\[[^\]]*\]/, with: #""engineFaults":["wal-reset"]"#)
             .replacing(/(?m)^Known faults of this engine:\n( .+\n)*/, with: "")

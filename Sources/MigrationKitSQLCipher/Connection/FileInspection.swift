@@ -160,12 +160,15 @@ package struct FileInspection {
         key: DatabaseKey,
         derivedKey: DatabaseKey
     ) throws -> any Error {
-        let isDamaged = error?.resultCode == .SQLITE_CORRUPT
+        // A plaintext header says that it is a database. SQLCipher 4.6 calls a first page that it can't
+        // authenticate a logic error then, and 4.19 damage.
+        let isUnauthentic = cipher.hasPlaintextHeader && cipher.hmacAlgorithm != .off
+        let isDamaged =
+            error?.resultCode == .SQLITE_CORRUPT
+            || error?.resultCode == .SQLITE_ERROR && isUnauthentic
         // With the salt of another file, a raw key decrypts pages, but authenticates none.
         let hasOtherSalt =
-            try cipher.hasPlaintextHeader && cipher.hmacAlgorithm != .off
-            && (isDamaged || error?.resultCode == .SQLITE_ERROR)
-            && authenticPages(key: derivedKey) == .none
+            try isUnauthentic && isDamaged && authenticPages(key: derivedKey) == .none
         if let error, error.resultCode != .SQLITE_NOTADB, !hasOtherSalt {
             let pages = try isDamaged ? damagedPages(key: derivedKey) : []
             return explainSchema(error, damagedPages: pages) ?? error
@@ -194,16 +197,15 @@ package struct FileInspection {
         _ error: DatabaseError,
         damagedPages: [Int]
     ) -> EncryptedDatabaseError? {
+        guard damagedPages.isEmpty else { return .damaged(path: file.path, pages: damagedPages) }
         let message = error.message ?? ""
         switch error.resultCode {
         case .SQLITE_ERROR where message == "unsupported file format":
             // This SQLite doesn't know the schema's format number.
             return .newerFormat(path: file.path)
-        case .SQLITE_CORRUPT where damagedPages.isEmpty && message.hasPrefix("malformed database"):
+        case .SQLITE_CORRUPT where message.hasPrefix("malformed database"):
             // Every page is intact, so the schema has SQL that this SQLite doesn't know.
             return .newerFormat(path: file.path)
-        case .SQLITE_CORRUPT:
-            return .damaged(path: file.path, pages: damagedPages)
         default:
             return EncryptedDatabaseError(error, path: file.path)
         }
