@@ -48,7 +48,7 @@ import Testing
     }
 
     /// An anchor as GitHub makes it.
-    private func anchor(of heading: some StringProtocol) -> String {
+    static func anchor(of heading: some StringProtocol) -> String {
         heading.lowercased().replacingOccurrences(of: " ", with: "-")
             .filter { $0.isLetter || $0.isNumber || $0 == "-" || $0 == "_" }
     }
@@ -68,7 +68,7 @@ import Testing
             #expect(exists(target), "\(link)")
             if parts.count > 1 {
                 let headings = try matches(of: "(?m)^#+ (.*)$", in: text(target))
-                #expect(headings.map { anchor(of: $0) }.contains(String(parts[1])), "\(link)")
+                #expect(headings.map { Self.anchor(of: $0) }.contains(String(parts[1])), "\(link)")
             }
         }
     }

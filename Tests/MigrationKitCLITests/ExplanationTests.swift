@@ -19,7 +19,14 @@ import Testing
             "the same, without a network: `migrationkit-cli explain \"file is not a database\"`.",
             "",
             "A test makes this page. In the commands, `notes.db` stands for your database, and the key",
-            "comes from [where it is kept](Keys.md).", "", "## Messages", "",
+            "comes from [where it is kept](Keys.md).", "",
+        ]
+        lines += Explanation.all.map {
+            "- [\($0.message)](#\(DocumentationTests.anchor(of: $0.message)))"
+        }
+        lines += [
+            "- [the code of an error](#codes), [an exit code](ExitCodes.md),"
+                + " [a rule of lint](Linting.md)", "", "## Messages", "",
         ]
         for one in Explanation.all {
             lines += ["### \(one.message)", ""]
@@ -31,6 +38,10 @@ import Testing
             lines += one.next.map { action in
                 guard let command = action.command else { return "- \(action.purpose)" }
                 return "- `migrationkit-cli \(command)` \(action.purpose)"
+            }
+            if !one.pages.isEmpty {
+                let pages = one.pages.map { "[\($0)](\($0))" }.joined(separator: ", ")
+                lines += ["", "More: \(pages)."]
             }
             if !one.codes.isEmpty {
                 let codes = one.codes.map { "`\($0)`" }.joined(separator: ", ")

@@ -23,6 +23,9 @@ struct ExplainAnswer: Encodable {
     /// What to do; commands begin with the program's name.
     private var next: [Explanation.Action] = []
 
+    /// Pages of the documentation.
+    private var pages: [String] = []
+
     /// The codes and rules, which are answered by their names.
     static var names: [String] {
         ErrorMeaning.all.map(\.code) + LintRule.allCases.map(\.rawValue)
@@ -59,6 +62,7 @@ struct ExplainAnswer: Encodable {
             action.command = action.command.map { "\(Program.name) \($0)" }
             return action
         }
+        pages = explanation.pages
     }
 
     /// For a terminal.
@@ -89,6 +93,9 @@ struct ExplainAnswer: Encodable {
                 }
                 lines += ["  \(command)"] + paragraph(action.purpose, mark: "    ")
             }
+        }
+        if !pages.isEmpty {
+            lines += [""] + paragraph("Documentation: " + pages.joined(separator: ", "))
         }
         return lines.joined(separator: "\n")
     }

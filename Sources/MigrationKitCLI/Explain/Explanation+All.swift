@@ -54,7 +54,8 @@ extension Explanation {
                 .init("key find notes.db", "searches the secret store for the key"),
                 .init("key find notes.db --key-file keys", "tries the keys of a file"),
                 .init("upgrade notes.db", "converts a file of SQLCipher 1, 2 or 3"),
-            ]
+            ],
+            pages: ["Keys.md#finding-a-key", "DamagedFiles.md#what-a-file-is-inspect"]
         ),
         Explanation(
             message: "the file is in the format of SQLCipher 3",
@@ -82,7 +83,8 @@ extension Explanation {
                     "status notes.db --cipher-compatibility 3",
                     "opens it as it is; every command has that option"
                 ),
-            ]
+            ],
+            pages: ["Encrypting.md", "Keys.md#cipher-settings"]
         ),
         Explanation(
             message: "no key that opens the database was found",
@@ -116,7 +118,8 @@ extension Explanation {
                     "stores the key of a recovery copy that 'key export' has made"
                 ),
                 .init("key doctor", "says what is wrong with the secret store"),
-            ]
+            ],
+            pages: ["Keys.md#losing-a-key"]
         ),
         Explanation(
             message: "no key was given",
@@ -150,7 +153,8 @@ extension Explanation {
                     "status --show-settings",
                     "shows where the key would come from, and opens nothing"
                 ),
-            ]
+            ],
+            pages: ["Keys.md#where-the-tool-finds-a-key"]
         ),
     ]
 
@@ -197,7 +201,8 @@ extension Explanation {
                     "salvage notes.db --output new.db",
                     "gets out what can be read, and lists what is lost"
                 ),
-            ]
+            ],
+            pages: ["DamagedFiles.md", "BackingUp.md"]
         ),
         Explanation(
             message: "unsupported file format",
@@ -420,7 +425,8 @@ extension Explanation {
                     "finds it in the migrations, against the rows of the database"
                 ),
                 .init("create --rebuild notes", "writes a rebuild that keeps the references"),
-            ]
+            ],
+            pages: ["Rebuilding.md", "Checks.md"]
         ),
         Explanation(
             message: "UNIQUE constraint failed",
@@ -643,7 +649,8 @@ extension Explanation {
             ],
             next: [
                 .init("Open the database anew after a migration, or prepare the statement again.")
-            ]
+            ],
+            pages: ["RollingDeploy.md"]
         ),
         Explanation(
             message: "interrupted",
@@ -666,7 +673,6 @@ extension Explanation {
             alike: [
                 "changed after it was applied", "changed after they were applied",
                 "database is newer", "applied migrations are missing", "out of order",
-                "several migrations have the version",
             ],
             codes: [
                 "migrationsChanged", "migrationsMissing", "databaseIsNewer",
@@ -694,7 +700,36 @@ extension Explanation {
                 ),
                 .init("downgrade notes.db", "takes back what a newer version has applied"),
                 .init("migrate notes.db --adopt dbmate", "takes over the record of another tool"),
-            ]
+            ],
+            pages: ["TwoBranches.md", "OlderVersions.md", "FromOtherTools.md"]
+        ),
+        Explanation(
+            message: "several migrations have the version",
+            alike: ["duplicate version", "duplicate migration", "found duplicate migration"],
+            meaning: """
+                Two files of the folder have the same number, so which comes first isn't certain. \
+                Nothing is applied until each has its own.
+                """,
+            causes: [
+                "Two branches were merged that each had added a migration with that number."
+            ],
+            next: [
+                .init(
+                    """
+                    Give the next number to the file that wasn't released: 'git mv' it, and change \
+                    nothing in it.
+                    """
+                ),
+                .init(
+                    "repair --rename 0002_colour=0003_colour --db-path notes.db",
+                    "records the new name where it was applied under the old one"
+                ),
+                .init(
+                    "migrate notes.db --allow-out-of-order",
+                    "applies the other branch's there, which come before it"
+                ),
+            ],
+            pages: ["TwoBranches.md"]
         ),
         Explanation(
             message: "the schema isn't that of the migrations, which user_version counts",
@@ -723,7 +758,8 @@ extension Explanation {
                     "baseline 0007_schema --db-path notes.db",
                     "records the migrations up to that one without comparing"
                 ),
-            ]
+            ],
+            pages: ["UserVersion.md"]
         ),
     ]
 
@@ -753,7 +789,8 @@ extension Explanation {
                     "status notes.db --password-file FILE",
                     "needs no secret store; a service takes the key from a systemd credential"
                 ),
-            ]
+            ],
+            pages: ["Keys.md#on-a-server", "Flatpak.md"]
         ),
         Explanation(
             message: "Cannot autolaunch D-Bus without X11 $DISPLAY",

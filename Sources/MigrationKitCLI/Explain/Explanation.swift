@@ -21,6 +21,9 @@ struct Explanation: Sendable {
     /// What to do next.
     let next: [Action]
 
+    /// Where the documentation says more, such as `Keys.md#losing-a-key`.
+    var pages: [String] = []
+
     /// Something to do: a command, or words.
     struct Action: Encodable, Sendable {
         /// Without the program's name; `nil` if nothing is to be run.
