@@ -11,6 +11,7 @@ extension String {
     /// The text of an object of a schema without what may stand behind its statement, which SQLite
     /// doesn't read.
     package var firstStatement: String {
+        guard utf8.contains(UInt8(ascii: ";")) else { return self }
         let bytes = Array(utf8)
         let statements = SQLStatementBoundary.statements(in: bytes)
         guard statements.count > 1, let first = statements.first else { return self }

@@ -84,6 +84,11 @@ struct Rebuild {
 extension Rebuild {
     /// Finds the rebuilds of a migration.
     static func all(in statements: [StatementRecord], before: SchemaModel) -> [Rebuild] {
+        // Only a table that is created takes another one's place.
+        let createsTable = statements.contains { statement in
+            if case .createTable = statement.kind { true } else { false }
+        }
+        guard createsTable else { return [] }
         var tracks = TableTracks(before)
         var unsure: Set<String> = []
         for statement in statements {
@@ -94,12 +99,12 @@ extension Rebuild {
             }
         }
         let after = statements.last?.after ?? before
-        return before.tables.values.sorted { $0.name < $1.name }.compactMap { old in
-            tracks.rebuild(of: old, after: after)
-        }.filter { rebuild in
-            // What a failed statement would have copied isn't known.
-            unsure.isDisjoint(with: [rebuild.table.foldedName, rebuild.firstName.foldedName])
-        }
+        return before.tables.values.compactMap { tracks.rebuild(of: $0, after: after) }
+            .filter { rebuild in
+                // What a failed statement would have copied isn't known.
+                unsure.isDisjoint(with: [rebuild.table.foldedName, rebuild.firstName.foldedName])
+            }
+            .sorted { $0.table < $1.table }
     }
 }
 
@@ -203,12 +208,12 @@ private struct TableTracks {
     }
 
     func rebuild(of old: SchemaModel.Table, after: SchemaModel) -> Rebuild? {
-        guard let new = after.table(old.name), !new.isVirtual,
+        guard let newTrack = current["main." + old.name.foldedName],
+            let creation = tracks[newTrack].creation,
             let oldTrack = tracks.firstIndex(where: {
                 $0.creation == nil && $0.original == old.name
             }),
-            let newTrack = current["main." + old.name.foldedName], newTrack != oldTrack,
-            let creation = tracks[newTrack].creation
+            let new = after.table(old.name), !new.isVirtual
         else { return nil }
         return Rebuild(
             before: old,

@@ -14,10 +14,11 @@ enum Doubtful {
 
     private static func newTables(in step: StepRecord, _ findings: inout FindingList) {
         let formerPages = Set(step.before.tables.values.map(\.rootPage))
-        for table in step.after.tables.values.sorted(by: { $0.name < $1.name }) {
-            guard step.before.table(table.name) == nil, !table.isVirtual,
-                !formerPages.contains(table.rootPage)
-            else { continue }
+        let new = step.after.tables.values.filter { table in
+            step.before.table(table.name) == nil && !table.isVirtual
+                && !formerPages.contains(table.rootPage)
+        }
+        for table in new.sorted(by: { $0.name < $1.name }) {
             let creation = step.statements.last { statement in
                 if case .createTable(let name) = statement.kind {
                     name.isSameName(as: table.name)
@@ -49,11 +50,12 @@ enum Doubtful {
         let dropsIndex = step.statements.contains {
             if case .dropIndex = $0.kind { true } else { false }
         }
-        for table in step.after.tables.values.sorted(by: { $0.name < $1.name }) {
+        let changed = step.after.tables.values.filter { table in
             let before = step.before.table(table.name)
-            if !dropsIndex, before?.sql == table.sql, before?.rootPage == table.rootPage {
-                continue
-            }
+            return dropsIndex || before?.sql != table.sql || before?.rootPage != table.rootPage
+        }
+        for table in changed.sorted(by: { $0.name < $1.name }) {
+            let before = step.before.table(table.name)
             for key in table.foreignKeys where !step.after.hasIndex(on: key.columns, of: table) {
                 if let before, before.foreignKeys.contains(where: { $0.columns == key.columns }),
                     !step.before.hasIndex(on: key.columns, of: before)

@@ -33,6 +33,7 @@ package final class SchemaReader {
     package func schema(of db: Database) throws -> SchemaModel {
         var schema = SchemaModel()
         let objects = try SchemaObject.ownInAnyOrder(of: db)
+        schema.tables.reserveCapacity(objects.count { $0.kind == .table })
         for object in objects where object.kind == .table {
             var table = try table(object, in: db)
             table.rootPage = object.rootPage
