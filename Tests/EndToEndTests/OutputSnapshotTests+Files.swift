@@ -15,6 +15,16 @@ extension OutputSnapshotTests {
             try transcript.run("inspect")
             try transcript.run("inspect notes.db --tables")
             try transcript.run("inspect --tables --json")
+            transcript.note("another program has it open:")
+            let script = "exec 3<\"$1\" && echo open && read line"
+            let other = try ChildProcess(
+                "sh",
+                ["-c", script, "sh", transcript.tool.folder.path("notes.db")]
+            )
+            #expect(other.readLine() == "open")
+            try transcript.run("inspect")
+            try transcript.run("inspect --json")
+            _ = try other.finish()
             try transcript.tool.folder.write("other", ToolFolder.randomDigits(count: 64).utf8)
             try transcript.run("inspect --password-file other")
             try transcript.run("inspect --password-file other --json")

@@ -214,6 +214,8 @@ extension String {
             .replacing(/"(sqlcipher|sqlite|libcrypto)":"[^"]*"/) { "\"\($0.1)\":\"<version>\"" }
             .replacing(/"version":"[0-9.]+"}/, with: "\"version\":\"<version>\"}")
             .replacing(/(?m)^(Read with +SQLCipher ).+$/) { $0.1 + "<version>" }
+            .replacing(/\bprocess [0-9]+ \(sh\)/, with: "process 4711 (sh)")
+            .replacing(/"openIn":\[{"identifier":[0-9]+/, with: "\"openIn\":[{\"identifier\":4711")
             // What is known of the engine depends on which it is.
             .replacing(/(?m)^note: the SQLite in this program has faults .+\n( +.+\n)*/, with: "")
             .replacing(/(?m)^Its faults .+\n( {10,}.+\n)?/, with: "")

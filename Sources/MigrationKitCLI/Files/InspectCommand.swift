@@ -61,6 +61,7 @@ struct InspectCommand: DatabaseCommand {
             try keySource == nil
                 ? inspect(path, with: nil, options, watched) : inspect(path, options, watched)
         }
+        let users = [OpenProcess](using: path)
         if json {
             let engine = report.cipher == nil ? nil : EncryptedDatabase.engine
             try context.printJSON(
@@ -68,11 +69,12 @@ struct InspectCommand: DatabaseCommand {
                 fields: [
                     "mode": report.mode.octalMode, "cipherVersion": engine?.cipherVersion,
                     "engineFaults": engine?.faults.map(\.name),
+                    "openIn": users.isEmpty ? nil : users,
                 ]
             )
         } else {
             context.output(
-                InspectionText(report)
+                InspectionText(report, users)
                     .text(width: context.reportWidth)
             )
         }

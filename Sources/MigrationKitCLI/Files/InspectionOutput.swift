@@ -13,7 +13,8 @@ struct InspectionText {
     private var rows: [(name: String, value: String)] = []
     private var tables: [DatabaseContent.Table] = []
 
-    init(_ report: FileReport) {
+    /// - Parameter users: The other processes that have the file open.
+    init(_ report: FileReport, _ users: [OpenProcess]) {
         add("File", report.path.printable)
         add("Link to", report.linkTarget?.printable)
         add("Size", bytes(report.size))
@@ -31,6 +32,7 @@ struct InspectionText {
         for journal in report.journals { add("Beside it", Self.describe(journal)) }
         if report.hasUnfinishedChange { add("Unfinished", Self.unfinishedChange) }
         for file in report.leftovers { add("Left over", Self.describe(file)) }
+        add("Open in", users.isEmpty ? nil : users.listed)
         add("Key", Self.key(report))
         if let cipher = report.cipher {
             add("Settings", Self.describe(cipher))

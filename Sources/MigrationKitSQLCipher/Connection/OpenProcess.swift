@@ -2,7 +2,7 @@ import Foundation
 import MigrationKitCommon
 
 /// Another process that has a database open, or holds a lock on it.
-public struct OpenProcess: Hashable, Sendable {
+public struct OpenProcess: Hashable, Sendable, Encodable {
     /// Its process id.
     public let identifier: Int32
 
