@@ -49,17 +49,21 @@ extension OpenStore {
     /// Other tools work only with a folder, not with a host's steps. A `user_version` counts if the
     /// schema is the one that it stands for: apps use that number for other things, too.
     func otherTools(in context: CommandContext) throws -> [OtherTool] {
-        // If everything was rolled back since, the history shows that the database was adopted.
         guard folder != nil else { return [] }
         return try writer.read { db in
-            guard try runner.appliedMigrationIdentifiers(in: db).isEmpty,
-                try GRDBMigrationRunner.history(in: db).isEmpty
+            guard try runner.appliedMigrationIdentifiers(in: db).isEmpty, try !wasRolledBack(db)
             else { return [] }
             let found = try MigrationTool.found(in: db).map(OtherTool.init)
             guard found.isEmpty else { return found }
             return try isCounted(db, in: context)
                 ? [OtherTool(tool: .userVersion, table: nil)] : []
         }
+    }
+
+    /// Whether migrations were rolled back, which other tools' tables and `user_version` don't show. What was
+    /// only forgotten is still there.
+    private func wasRolledBack(_ db: Database) throws -> Bool {
+        try GRDBMigrationRunner.history(in: db).contains { $0.event == .rolledBack }
     }
 
     /// Whether the database has tables, and a `user_version` whose schema they have.
@@ -115,8 +119,7 @@ extension OpenStore {
     ) throws -> MigrationAdoption? {
         try writer.read { db in
             guard try runner.appliedMigrationIdentifiers(in: db).isEmpty else { return nil }
-            // What was rolled back since isn't counted there.
-            if tool == .userVersion, try !GRDBMigrationRunner.history(in: db).isEmpty { return nil }
+            if tool == .userVersion, try wasRolledBack(db) { return nil }
             return try adoption(from: tool, table, db, in: context)
         }
     }

@@ -50,6 +50,43 @@ import Testing
         try project.folder.write("migrations/0008_pinned.sql", sql.utf8)
     }
 
+    /// Somebody began with the newest database, and users have older ones.
+    @Test func whatWasForgottenIsTakenOverAgain() throws {
+        #expect(try initProject().status == 0)
+        for file in ["migrationkit.toml", "migrations/0007_schema.sql"] {
+            try FileManager.default.removeItem(atPath: project.folder.path(file))
+        }
+        try make("old.db", version: 6, besides: "DROP INDEX tag_name;")
+        let again = try project.paste([
+            "migrationkit-cli init --from-user-version --db-path old.db --password-file key"
+        ])
+        #expect(again.status == 0, "\(again)")
+        let sql = """
+            -- migrate:up
+            CREATE INDEX tag_name ON tag (name) WHERE name <> 'new';
+            -- migrate:older works
+            PRAGMA user_version = 7;
+            """
+        try project.folder.write("migrations/0007_index.sql", sql.utf8)
+        let forgot = try project.run(
+            "repair",
+            "--forget",
+            "0007_schema",
+            "--yes",
+            "--db-path",
+            "notes.db"
+        )
+        #expect(forgot.status == 0, "\(forgot)")
+        let refused = try project.run("migrate", "--db-path", "notes.db", "--json")
+        #expect(try refused.jsonError()["code"] as? String == "notAdopted", "\(refused)")
+        for name in ["notes.db", "old.db"] {
+            let run = try launch(name)
+            #expect(run.status == 0, "\(name): \(run)")
+            #expect(try project.run("verify", "--full", "--db-path", name).status == 0)
+        }
+        #expect(try shell("notes.db", "SELECT count(*) FROM note;") == "2")
+    }
+
     @Test func theSchemaBecomesTheFirstMigrationAndEachUsersDatabaseGoesOn() throws {
         try make("users.db", version: 7)
         let result = try initProject("--json")
