@@ -56,7 +56,10 @@ public enum UnsupportedFile: String, Equatable, Sendable, CaseIterable {
     var advice: String {
         switch self {
         case .repeatable:
-            "Make it a new version, such as V7__name.sql, whenever it changes."
+            """
+            Rename it to the next version, with DROP … IF EXISTS before each CREATE, and write a new \
+            version whenever it changes.
+            """
         case .baseline:
             "Keep it in another folder."
         case .scriptConfiguration:

@@ -392,7 +392,7 @@ import Testing
         #expect(
             adoption.notes == [
                 "These scripts have no version. They are not run again, and what they "
-                    + "made stays: s2.sql."
+                    + "made stays: s2.sql. 'verify' finds it as drift until a migration makes it."
             ]
         )
     }

@@ -77,7 +77,7 @@ import Testing
                 """
                 R__views.sql: repeatable migrations are not supported: a migration is applied once \
                 and never changes
-                Make it a new version, such as V7__name.sql, whenever it changes.
+                Rename it to the next version, with DROP … IF EXISTS before each CREATE, and write a new version whenever it changes.
                 """
             ),
             (

@@ -10,7 +10,7 @@ extension Explanation {
             message: "file is not a database",
             alike: [
                 "file is encrypted or is not a database", "SQLite error 26", "SQLITE_NOTADB",
-                "hmac check failed for pgno=1", "hmac check failed", "the key does not open",
+                "hmac check failed for pgno=1", "the key does not open",
             ],
             results: [(26, "SQLITE_NOTADB")],
             codes: [
@@ -114,12 +114,18 @@ extension Explanation {
                 ),
                 .init("key find notes.db --key-file FOLDER", "tries the files of a folder"),
                 .init(
+                    """
+                    A backup of the home has the old keyring. Start a secret store on it, beside \
+                    today's, and search there, as the documentation shows.
+                    """
+                ),
+                .init(
                     "key import COPY",
                     "stores the key of a recovery copy that 'key export' has made"
                 ),
                 .init("key doctor", "says what is wrong with the secret store"),
             ],
-            pages: ["Keys.md#losing-a-key"]
+            pages: ["Keys.md#losing-a-key", "Keys.md#a-keyring-from-a-backup"]
         ),
         Explanation(
             message: "no key was given",
@@ -196,7 +202,10 @@ extension Explanation {
                     """
                 ),
                 .init("verify --full notes.db", "names each damaged page, table and row"),
-                .init("restore --from BACKUP --db-path notes.db", "puts a backup in its place"),
+                .init(
+                    "restore --from BACKUP --db-path notes.db --keep-original notes.damaged.db",
+                    "puts a backup in its place, and keeps the damaged file"
+                ),
                 .init(
                     "salvage notes.db --output new.db",
                     "gets out what can be read, and lists what is lost"
@@ -259,11 +268,17 @@ extension Explanation {
                 "A program was stopped (Ctrl-Z, a debugger) in the middle of a transaction.",
             ],
             next: [
+                .init("inspect notes.db", "names the programs that have it open, and its journals"),
+                .init(
+                    """
+                    In your program, set a busy timeout (PRAGMA busy_timeout = 5000), and begin what \
+                    writes with BEGIN IMMEDIATE.
+                    """
+                ),
                 .init(
                     "migrate notes.db --lock-timeout 300",
-                    "waits longer; the error names the programs that have it open"
+                    "waits longer, if a migration is locked"
                 ),
-                .init("inspect notes.db", "shows its journals"),
             ]
         ),
         Explanation(
@@ -673,6 +688,7 @@ extension Explanation {
             alike: [
                 "changed after it was applied", "changed after they were applied",
                 "database is newer", "applied migrations are missing", "out of order",
+                "no longer exists", "no longer exist",
             ],
             codes: [
                 "migrationsChanged", "migrationsMissing", "databaseIsNewer",
@@ -786,8 +802,11 @@ extension Explanation {
             next: [
                 .init("key doctor", "tells what is missing, and tries to store and read a key"),
                 .init(
-                    "status notes.db --password-file FILE",
-                    "needs no secret store; a service takes the key from a systemd credential"
+                    "key check notes.db --password-file FILE",
+                    """
+                    needs no secret store, as every command with that option; a service takes the \
+                    key from a systemd credential
+                    """
                 ),
             ],
             pages: ["Keys.md#on-a-server", "Flatpak.md"]

@@ -228,7 +228,8 @@ extension CommandError {
             tried,
             (record.map { "\($0).".printable + "\n" } ?? "") + """
                 Give files that may have the key, or a folder of them, with --key-file. If you have a \
-                recovery copy: '\(Program.name) key import'.
+                recovery copy: '\(Program.name) key import'. A backup of the home has the old keyring: \
+                see the page Keys.md of the documentation.
                 If the file has settings of its own, give them: --cipher-compatibility, \
                 --cipher-page-size, --kdf-iterations, --kdf-algorithm, --hmac-algorithm.
                 '\(Program.name) inspect' reports what the file is.

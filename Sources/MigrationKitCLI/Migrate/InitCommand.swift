@@ -159,7 +159,16 @@ struct InitCommand: ContextCommand {
         }
         context.output("Next:\n" + next.map { "  \($0)" }.joined(separator: "\n"))
         if project == nil, hasDatabase(values), let path = values[.dbPath] {
-            context.note("\(path) exists: if it is encrypted, only its own key opens it")
+            let isPlaintext =
+                (try? EncryptedDatabase.inspect(path, key: nil).kind) == .plaintext
+            context.note(
+                isPlaintext
+                    ? """
+                    \(path) is not encrypted: 'encrypt' encrypts it, and with --no-encryption it is \
+                    used as it is
+                    """
+                    : "\(path) exists: if it is encrypted, only its own key opens it"
+            )
         } else if files.isFolderEmpty {
             context.output("Before 'migrate', write the SQL into the file that 'create' names.")
         }

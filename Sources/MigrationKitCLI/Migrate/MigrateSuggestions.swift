@@ -11,8 +11,8 @@ extension MigrationKitError: ToolSuggesting {
             "'status' shows what is applied. 'migrate' goes forward."
         case .pendingBeforeApplied:
             """
-            It may come from another branch. Give it the next number, or use --allow-out-of-order \
-            if it doesn't depend on later migrations.
+            It may come from another branch. If others have it already, or it doesn't depend on later \
+            migrations: --allow-out-of-order. Otherwise give it the next number.
             """
         case .appliedMigrationsMissing(let identifiers):
             """
@@ -53,7 +53,7 @@ extension MigrationKitError: ToolSuggesting {
     private static func wayOut(_ identifiers: [String]) -> String {
         let old = identifiers.first ?? "<old>"
         return """
-            If this was done on purpose, update the record:
+            If this was done on purpose, update the record ('status' finds the new name):
               repair --rename \(old.shellWord)=<new>
               repair --forget \(old.shellWord)
             """

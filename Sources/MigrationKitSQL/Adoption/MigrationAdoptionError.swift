@@ -70,9 +70,9 @@ extension MigrationAdoptionError: LocalizedError {
             "First finish or undo the migration with \(tool.rawValue). It is unknown which part of it was applied."
         case .unknownVersions(.userVersion, _):
             """
-            Use a folder that has the migrations of that version. For the version with which the \
-            folder begins, the migration is a file with the whole schema. If the number is higher \
-            than the folder's, a newer version of the program made the database.
+            If it is older than the folder's first migration, begin the folder with the oldest version \
+            that is in use: the first file has the schema of that version, the next ones what changed. \
+            If it is higher than the folder's, a newer version of the program made the database.
             """
         case .unknownVersions:
             "Use the complete folder with which the database was migrated."

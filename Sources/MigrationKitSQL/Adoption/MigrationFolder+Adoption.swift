@@ -123,7 +123,8 @@ extension MigrationFolder {
         guard !table.repeatable.isEmpty else { return nil }
         return """
             These scripts have no version. They are not run again, and what they made stays: \
-            \(table.repeatable.sorted().joined(separator: ", ")).
+            \(table.repeatable.sorted().joined(separator: ", ")). 'verify' finds it as drift until a \
+            migration makes it.
             """
     }
 

@@ -45,6 +45,10 @@ import Testing
         page.say(
             """
             ## Once, in the project
+
+            `init` makes the first migration of the schema that one database has. **Take a database of the oldest
+            version that users have.** Here all are at 7; [from older versions](#from-older-versions) begins with one
+            at 5.
             """
         )
         try page.run(
@@ -59,15 +63,31 @@ import Testing
             next one is 8. In `notes.db` it is recorded as applied, and didn't run; a new database begins with
             it. It has no way back, which would drop every table.
 
-            - **If users have databases of older versions,** begin with the oldest one: `--db-path` names a database
-              of version 5, say, and the first file is `0005_schema.sql`. Then write `0006_….sql` and `0007_….sql`
-              with what the code did, as SQL, each with its `PRAGMA user_version = N`, as the code has set it.
-              `migrate --adopt user_version --dry-run` on a database of each version says whether the files give its
-              schema.
             - **Rows** that the code inserts into a new database go into the file, too: it has the schema alone. WAL
               mode isn't part of it either.
             - A raw key needs `--raw-key`, and a plaintext database `--no-encryption`; `cipher-compatibility` in
               `migrationkit.toml` names an older SQLCipher.
+
+            ### From older versions
+
+            If the oldest database in use is at 5, `init --from-user-version --db-path v5.db` writes
+            `0005_schema.sql`. What the code did from there on are the next files, each with the number that the
+            code has set, such as `0006_add_colour.sql`:
+
+            ```sql
+            -- migrate:up
+            ALTER TABLE note ADD COLUMN colour TEXT;
+
+            -- migrate:older works
+            PRAGMA user_version = 6;
+
+            -- migrate:down
+            ALTER TABLE note DROP COLUMN colour;
+            ```
+
+            `migrate --adopt user_version --dry-run` on a database of each version says whether the files give its
+            schema. If you began with a newer one: remove `migrationkit.toml` and the folder, begin anew, and take
+            back the record of the newer database with `repair --forget 0007_schema --db-path notes.db`.
 
             ## At each launch
 
