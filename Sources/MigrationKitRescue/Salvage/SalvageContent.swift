@@ -42,9 +42,12 @@ final class SalvageContent {
             ?? guess.encoding
         isAutoVacuum = header.map { $0.autoVacuum != .none } ?? Self.hasPointerMap(pages)
         if isAutoVacuum { walk.markPointerMaps() }
-        walk.markFreePages()
+        let isFreelistNew = pages.states[1] == .intact
+        if isFreelistNew { walk.markFreePages() }
         readSchema(candidates)
         walk.add(objects.filter { $0.root > 0 }.map(SalvageTree.init))
+        // An older list may name pages that a tree has since.
+        if !isFreelistNew { walk.markFreePages() }
     }
 
     /// Whether the second page looks like a pointer map: alternating types and page numbers.
