@@ -16,7 +16,7 @@ public enum DatabaseConversionError: Error, Equatable, Sendable {
     case inUse(path: String, by: [OpenProcess])
 
     /// The new file is in place. Other processes opened the old one just before, and are still
-    /// waiting for its lock after a minute.
+    /// waiting for its lock after the timeout; if it has another name, after five minutes.
     case oldFileInUse(path: String, by: [OpenProcess])
 
     /// This process itself has the database open.

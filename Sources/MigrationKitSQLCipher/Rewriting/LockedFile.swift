@@ -139,7 +139,8 @@ extension LockedFile {
     /// whatever the old header says. So the lock is held until such programs have given up. In case
     /// one doesn't, the old header is overwritten, unless the file has another name, such as a hard
     /// link in a backup. Nobody can give it one any more once it has none. No log counts then, but a
-    /// rollback journal does: it is played back into the old file, and deleted under its owner.
+    /// rollback journal does: it is played back into the old file, and deleted under its owner. A file
+    /// that can still be read is locked for longer than programs usually wait, also on a busy machine.
     /// <https://www.sqlite.org/howtocorrupt.html#_unlinking_or_renaming_a_database_file_while_in_use>
     ///
     /// - Parameter mayComeBack: Whether a power cut may give the old file its name back.
@@ -151,6 +152,6 @@ extension LockedFile {
             isReadable =
                 (try? withConnection { try MainFile(of: $0).write(header, at: 0) }) == nil
         }
-        return try monitor.waitUntilForgotten(identity, atLeast: isReadable ? 60 : 0)
+        return try monitor.waitUntilForgotten(identity, atLeast: isReadable ? 300 : 0)
     }
 }
