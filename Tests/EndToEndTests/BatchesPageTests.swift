@@ -2,7 +2,7 @@ import TestSupport
 import Testing
 
 /// The page about batches says what the tool prints now. To write it anew, run this with
-/// `MIGRATIONKIT_RECORD_SNAPSHOTS=1`.
+/// `TESTS_RECORD_SNAPSHOTS=1`.
 @Suite struct BatchesPageTests {
     @Test func pageIsWhatTheToolPrints() throws {
         var page = try CommandPage(

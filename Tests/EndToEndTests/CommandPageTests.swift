@@ -2,7 +2,7 @@ import TestSupport
 import Testing
 
 /// The page with each command's output says what the tool prints now. To write it anew, run this
-/// with `MIGRATIONKIT_RECORD_SNAPSHOTS=1`.
+/// with `TESTS_RECORD_SNAPSHOTS=1`.
 @Suite struct CommandPageTests {
     /// A command's part of the page.
     struct Section: Sendable {

@@ -10,7 +10,7 @@ import Testing
 
 /// What `explain` and the page on errors say.
 @Suite struct ExplanationTests {
-    /// To write the page anew, run this with `MIGRATIONKIT_RECORD_SNAPSHOTS=1`.
+    /// To write the page anew, run this with `TESTS_RECORD_SNAPSHOTS=1`.
     @Test func pageIsMadeOfTheExplanations() throws {
         var lines = [
             "# Errors", "",

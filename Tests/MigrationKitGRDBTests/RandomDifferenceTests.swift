@@ -24,7 +24,7 @@ import Testing
             guard changes.isEmpty else {
                 Issue.record(
                     """
-                    \(number), MIGRATIONKIT_SEED=\(SeededGenerator.seed): \(changes)
+                    \(number), TESTS_SEED=\(SeededGenerator.seed): \(changes)
                     \(statements.joined(separator: "\n;\n"))
 
                     \(spelled.joined(separator: "\n;\n"))
@@ -53,7 +53,7 @@ import Testing
                 guard !changes.isEmpty, !back.isEmpty else {
                     Issue.record(
                         """
-                        \(number), MIGRATIONKIT_SEED=\(SeededGenerator.seed): no change found in
+                        \(number), TESTS_SEED=\(SeededGenerator.seed): no change found in
                         \(changed.filter { !statements.contains($0) })
                         \(statements.joined(separator: "\n;\n"))
                         """

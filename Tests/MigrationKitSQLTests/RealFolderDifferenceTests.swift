@@ -8,9 +8,9 @@ import Testing
 
 /// Writes each migration of real projects a second time, from the schemas before and after it.
 ///
-/// `MIGRATIONKIT_FOLDERS` names a folder that has folders of migrations. They aren't part of this
+/// `TESTS_FOLDERS` names a folder that has folders of migrations. They aren't part of this
 /// project. Prints what came out.
-@Suite(.enabled(if: ProcessInfo.processInfo.environment["MIGRATIONKIT_FOLDERS"] != nil))
+@Suite(.enabled(if: ProcessInfo.processInfo.environment["TESTS_FOLDERS"] != nil))
 struct RealFolderDifferenceTests {
     /// How the migrations that were written here compare with those that people wrote.
     private struct Tally {
@@ -29,7 +29,7 @@ struct RealFolderDifferenceTests {
     }
 
     @Test func schemasOfRealMigrationsAreReached() throws {
-        let root = try #require(ProcessInfo.processInfo.environment["MIGRATIONKIT_FOLDERS"])
+        let root = try #require(ProcessInfo.processInfo.environment["TESTS_FOLDERS"])
         var tally = Tally()
         for name in try FileManager.default.contentsOfDirectory(atPath: root).sorted() {
             guard let folder = try? MigrationFolder(path: "\(root)/\(name)") else { continue }

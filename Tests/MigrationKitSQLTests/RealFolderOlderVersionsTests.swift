@@ -11,9 +11,9 @@ import Testing
 /// Holds what the runner says of each migration of real projects against SQLite: what a version before
 /// it reads and writes is run on the store without the migration and on the one with it.
 ///
-/// `MIGRATIONKIT_FOLDERS` names a folder that has folders of migrations. They aren't part of this
+/// `TESTS_FOLDERS` names a folder that has folders of migrations. They aren't part of this
 /// project. Prints what came out.
-@Suite(.enabled(if: ProcessInfo.processInfo.environment["MIGRATIONKIT_FOLDERS"] != nil))
+@Suite(.enabled(if: ProcessInfo.processInfo.environment["TESTS_FOLDERS"] != nil))
 struct RealFolderOlderVersionsTests {
     private struct Tally {
         var folders = 0
@@ -32,7 +32,7 @@ struct RealFolderOlderVersionsTests {
     }
 
     @Test func olderVersionsWorkWithWhatIsSaidToWork() throws {
-        let root = try #require(ProcessInfo.processInfo.environment["MIGRATIONKIT_FOLDERS"])
+        let root = try #require(ProcessInfo.processInfo.environment["TESTS_FOLDERS"])
         var tally = Tally()
         for name in try FileManager.default.contentsOfDirectory(atPath: root).sorted() {
             guard let folder = try? MigrationFolder(path: "\(root)/\(name)") else { continue }

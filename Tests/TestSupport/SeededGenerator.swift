@@ -5,9 +5,9 @@ package struct SeededGenerator: RandomNumberGenerator {
     private var state: UInt64
 
     /// What random tests begin with: a fixed number, so that the same sources pass or fail alike
-    /// wherever they are tested. `MIGRATIONKIT_SEED` gives another, `random` any.
+    /// wherever they are tested. `TESTS_SEED` gives another, `random` any.
     package static let seed: UInt64 = {
-        switch ProcessInfo.processInfo.environment["MIGRATIONKIT_SEED"] {
+        switch ProcessInfo.processInfo.environment["TESTS_SEED"] {
         case "random"?: .random(in: .min ... .max)
         case let given?: UInt64(given) ?? 1
         case nil: 1

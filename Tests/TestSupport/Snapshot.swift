@@ -4,7 +4,7 @@ import Testing
 /// Expects a text to be, byte for byte, what a file of the package has.
 ///
 /// To write the files anew after a change that is meant, run the tests with
-/// `MIGRATIONKIT_RECORD_SNAPSHOTS=1`, read the difference that git shows, and run them again
+/// `TESTS_RECORD_SNAPSHOTS=1`, read the difference that git shows, and run them again
 /// without. A run that records fails, so that it can't be taken for one that compares.
 ///
 /// - Parameters:
@@ -18,7 +18,7 @@ public func expectSnapshot(
     sourceLocation: SourceLocation = #_sourceLocation
 ) throws {
     let file = URL(fileURLWithPath: PackageFolder.path(path))
-    guard ProcessInfo.processInfo.environment["MIGRATIONKIT_RECORD_SNAPSHOTS"] != "1" else {
+    guard ProcessInfo.processInfo.environment["TESTS_RECORD_SNAPSHOTS"] != "1" else {
         try FileManager.default.createDirectory(
             at: file.deletingLastPathComponent(),
             withIntermediateDirectories: true

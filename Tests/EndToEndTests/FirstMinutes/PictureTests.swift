@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// The picture at the top of the README is of a real run. To make it anew, run this with
-/// `MIGRATIONKIT_RECORD_SNAPSHOTS=1`.
+/// `TESTS_RECORD_SNAPSHOTS=1`.
 @Suite struct PictureTests {
     @Test func pictureIsWhatTheToolPrints() throws {
         var page = try CommandPage("")

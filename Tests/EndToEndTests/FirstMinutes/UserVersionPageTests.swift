@@ -2,7 +2,7 @@ import TestSupport
 import Testing
 
 /// The page about `PRAGMA user_version` says what the tool prints now. To write it anew, run this with
-/// `MIGRATIONKIT_RECORD_SNAPSHOTS=1`.
+/// `TESTS_RECORD_SNAPSHOTS=1`.
 @Suite struct UserVersionPageTests {
     /// The database that an app's code has made: at version 7, with rows.
     private static let code = """

@@ -4,7 +4,7 @@ import Testing
 
 /// Random pairs of schemas with rows: a migration is planned, and runs up, down and up.
 ///
-/// `MIGRATIONKIT_EXPORT_PAIRS` names a file that gets the pairs, a JSON document a line.
+/// `TESTS_EXPORT_PAIRS` names a file that gets the pairs, a JSON document a line.
 @Suite struct RandomPairTests {
     private static let environment = ProcessInfo.processInfo.environment
     private static let numbers = RandomPair.numbers(30)
@@ -29,9 +29,9 @@ import Testing
         if Self.numbers.count > 1000 { print("\(Self.numbers):", tally) }
     }
 
-    @Test(.enabled(if: environment["MIGRATIONKIT_EXPORT_PAIRS"] != nil))
+    @Test(.enabled(if: environment["TESTS_EXPORT_PAIRS"] != nil))
     func pairsAreExported() throws {
-        let path = try #require(Self.environment["MIGRATIONKIT_EXPORT_PAIRS"])
+        let path = try #require(Self.environment["TESTS_EXPORT_PAIRS"])
         let encoder = JSONEncoder()
         let lines = try Self.numbers.map { number in
             String(decoding: try encoder.encode(RandomPair(number: number)), as: UTF8.self)

@@ -7,7 +7,7 @@ import Testing
 
 /// Random schemas and contents, rebuilt, and compared by plain SQL.
 ///
-/// `MIGRATIONKIT_EXPORT_REBUILDS` names a file that
+/// `TESTS_EXPORT_REBUILDS` names a file that
 /// gets them, a JSON document a line, for `Scripts/compare-rebuilds`.
 @Suite struct RandomRebuildTests {
     private static let environment = ProcessInfo.processInfo.environment
@@ -25,7 +25,7 @@ import Testing
             do {
                 differences = try rebuild(schema, seed: seed)
             } catch {
-                Issue.record("\(error) (\(number), MIGRATIONKIT_SEED=\(SeededGenerator.seed))")
+                Issue.record("\(error) (\(number), TESTS_SEED=\(SeededGenerator.seed))")
                 print(schema.setup.joined(separator: ";\n"), schema.change, schema.definition)
                 return
             }
@@ -33,7 +33,7 @@ import Testing
                 Issue.record(
                     """
                     \(differences.prefix(5).joined(separator: "\n"))
-                    \(number), \(schema.change), MIGRATIONKIT_SEED=\(SeededGenerator.seed):
+                    \(number), \(schema.change), TESTS_SEED=\(SeededGenerator.seed):
                     \(schema.setup.joined(separator: ";\n"));
                     \(schema.definition)
                     """
@@ -51,9 +51,9 @@ import Testing
         }
     }
 
-    @Test(.enabled(if: environment["MIGRATIONKIT_EXPORT_REBUILDS"] != nil))
+    @Test(.enabled(if: environment["TESTS_EXPORT_REBUILDS"] != nil))
     func schemasAreExported() throws {
-        let path = try #require(Self.environment["MIGRATIONKIT_EXPORT_REBUILDS"])
+        let path = try #require(Self.environment["TESTS_EXPORT_REBUILDS"])
         let encoder = JSONEncoder()
         let lines = try (0..<Self.count).map { number in
             let seed = SeededGenerator.seed &+ UInt64(number) &* 0x1_0000_0001

@@ -10,7 +10,7 @@ import Testing
 
 /// Random damage: a full verification finds something whenever SQLite's `integrity_check` does.
 ///
-/// A failure names its seed; `MIGRATIONKIT_SEED` repeats it.
+/// A failure names its seed; `TESTS_SEED` repeats it.
 @Suite struct IndexCorruptionTests {
     static let seeds = [SeededGenerator.seed, SeededGenerator.seed &+ 1]
 

@@ -16,7 +16,7 @@ import Testing
         let differences = try TemporaryFolder().differences(of: database, number)
         #expect(
             differences == "",
-            "\(number), MIGRATIONKIT_SEED=\(SeededGenerator.seed)\n\(database.script.joined(separator: "\n"))"
+            "\(number), TESTS_SEED=\(SeededGenerator.seed)\n\(database.script.joined(separator: "\n"))"
         )
     }
 

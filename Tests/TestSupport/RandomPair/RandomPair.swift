@@ -6,7 +6,7 @@ import MigrationKitSchema
 /// Tables and columns keep their numbers when they are renamed, so that it is known what must become
 /// of each row, without knowing how a migration is planned.
 ///
-/// `MIGRATIONKIT_PAIR` asks for the one with this number, and `MIGRATIONKIT_FIRST_PAIR` for those from
+/// `TESTS_PAIR` asks for the one with this number, and `TESTS_FIRST_PAIR` for those from
 /// this number on.
 package struct RandomPair: Encodable {
     package let number: Int
@@ -22,7 +22,7 @@ package struct RandomPair: Encodable {
     /// The changes, for a report.
     private let changes: [String]
 
-    /// - Parameter number: The same one gives the same pair, unless `MIGRATIONKIT_SEED` differs.
+    /// - Parameter number: The same one gives the same pair, unless `TESTS_SEED` differs.
     package init(number: Int) {
         self.number = number
         var sketch = SchemaSketch(seed: SeededGenerator.seed &+ UInt64(number) &* 0x1_0000_0001)
@@ -45,8 +45,8 @@ package struct RandomPair: Encodable {
         func number(_ name: String) -> Int? {
             ProcessInfo.processInfo.environment[name].flatMap { Int($0) }
         }
-        if let one = number("MIGRATIONKIT_PAIR") { return one..<one + 1 }
-        let first = number("MIGRATIONKIT_FIRST_PAIR") ?? 0
+        if let one = number("TESTS_PAIR") { return one..<one + 1 }
+        let first = number("TESTS_FIRST_PAIR") ?? 0
         return first..<first + Samples.count(count)
     }
 
@@ -93,7 +93,7 @@ extension RandomPair: CustomStringConvertible {
     /// Everything that is needed to try it again.
     package var description: String {
         """
-        MIGRATIONKIT_PAIR=\(number) MIGRATIONKIT_SEED=\(SeededGenerator.seed): \(changes), \
+        TESTS_PAIR=\(number) TESTS_SEED=\(SeededGenerator.seed): \(changes), \
         renames \(renames), backfills \(backfills)
         \((fromStatements + inserts).joined(separator: ";\n"));
         -- to
