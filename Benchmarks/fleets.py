@@ -49,6 +49,7 @@ class Part(Contender):
     def measure(self, figure):
         super().measure(figure)
         figure.seconds[-1] *= self.factor
+        figure.processor[-1] *= self.factor
 
 
 class Fleet:

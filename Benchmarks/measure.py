@@ -10,7 +10,7 @@ class Figure:
     """What the runs of one contender took."""
 
     def __init__(self):
-        self.seconds, self.megabytes = [], []
+        self.seconds, self.megabytes, self.processor = [], [], []
 
     @property
     def median(self):
@@ -36,7 +36,10 @@ for line in sys.stdin:
         _, status, usage = os.wait4(process.pid, 0)
         seconds = time.perf_counter() - start
     process.returncode = os.waitstatus_to_exitcode(status)
-    result = {"seconds": seconds, "kilobytes": usage.ru_maxrss, "code": process.returncode}
+    result = {
+        "seconds": seconds, "kilobytes": usage.ru_maxrss, "code": process.returncode,
+        "processor": usage.ru_utime + usage.ru_stime,
+    }
     print(json.dumps(result), flush=True)
 """
 
@@ -49,7 +52,7 @@ runner = subprocess.Popen(
 def run(command, script=None, environment=None):
     """Runs a command to its end; a failure of it ends the benchmark.
 
-    Returns its seconds, its peak in MB, and what it printed.
+    Returns its seconds, its peak in MB, its processor's seconds, and what it printed.
     """
     command = [str(word) for word in command]
     with tempfile.NamedTemporaryFile() as given, tempfile.NamedTemporaryFile() as out:
@@ -64,7 +67,7 @@ def run(command, script=None, environment=None):
         text = out.read().decode(errors="replace")
     if result["code"] != 0:
         sys.exit(f"{' '.join(command)} ended with {result['code']}:\n{text[-2000:]}")
-    return result["seconds"], result["kilobytes"] / 1024, text
+    return result["seconds"], result["kilobytes"] / 1024, result["processor"], text
 
 
 class Contender:
@@ -80,11 +83,16 @@ class Contender:
     def measure(self, figure):
         if self.prepare:
             self.prepare()
-        seconds, peak, text = run(self.command, self.script, self.environment)
+        seconds, peak, processor, text = run(self.command, self.script, self.environment)
         if self.check:
             self.check(text)
         figure.seconds.append(seconds)
         figure.megabytes.append(peak)
+        figure.processor.append(processor)
+
+
+# What is done with contenders instead of a comparison.
+instead = None
 
 
 def compare(contenders, rounds):
@@ -92,6 +100,8 @@ def compare(contenders, rounds):
 
     The first round warms the caches and isn't counted, unless there is one only.
     """
+    if instead:
+        return instead(contenders, rounds)
     figures = {contender.name: Figure() for contender in contenders}
     for turn in range(rounds + (1 if rounds > 1 else 0)):
         for contender in contenders:

@@ -40,27 +40,36 @@ def tables(tool):
     return sizes
 
 
-def parts(text):
-    """The bytes of each part, by the map that gold writes of what it has put into the file."""
-    sizes, kind = collections.Counter(), ""
+def sections(text, counts):
+    """The address, the size and the part of what the linker has put into the file, by its map.
+
+    counts says of an output section whether it matters.
+    """
+    kind = ""
     # A name that is too long has a line of its own.
     lines = re.sub(r"\n( ?[.\w$]\S*)\n +(0x)", r"\n\1 \2", text.split("\nMemory map\n", 1)[1])
     for line in lines.splitlines():
         if output := re.match(r"(\.\S+) +0x", line):
             kind = output[1]
-        found = re.match(r" \S+ +0x[0-9a-f]+ +0x([0-9a-f]+) (/.+)$", line)
-        # What begins as zeros is not in the file.
-        if found and kind not in (".bss", ".tbss") and not table_of(kind):
-            part = next((name for name, path in PARTS if re.search(path, found[2])), None)
+        found = re.match(r" \S+ +0x([0-9a-f]+) +0x([0-9a-f]+) (/.+)$", line)
+        if found and counts(kind):
+            part = next((name for name, path in PARTS if re.search(path, found[3])), None)
             if part is None:
-                raise SystemExit(f"size.py doesn't know whose this is: {found[2]}")
-            sizes[part] += int(found[1], 16)
+                raise SystemExit(f"size.py doesn't know whose this is: {found[3]}")
+            yield int(found[1], 16), int(found[2], 16), part
+
+
+def parts(text):
+    """The bytes of each part."""
+    sizes = collections.Counter()
+    # What begins as zeros is not in the file.
+    for _, size, part in sections(text, lambda kind: kind not in (".bss", ".tbss") and not table_of(kind)):
+        sizes[part] += size
     return sizes
 
 
-def measure(root):
-    """The bytes of the packages, of the tool, and of its parts."""
-    subprocess.run(["make", "deb", "tarball"], cwd=root, check=True, stdout=subprocess.DEVNULL)
+def linker_map(root):
+    """The map that gold writes of the tool, which it links again to the same bytes."""
     tool = root / ".build/release/migrationkit-cli"
     size = tool.stat().st_size
     build = subprocess.run(
@@ -74,8 +83,17 @@ def measure(root):
             f"{command} -Xlinker -Map={written}",
             shell=True, cwd=root, check=True, stdout=subprocess.DEVNULL,
         )
-        sizes = parts(written.read_text(errors="replace")) + tables(tool)
+        text = written.read_text(errors="replace")
     assert tool.stat().st_size == size, "with a map, the linker writes another file"
+    return text
+
+
+def measure(root):
+    """The bytes of the packages, of the tool, and of its parts."""
+    subprocess.run(["make", "deb", "tarball"], cwd=root, check=True, stdout=subprocess.DEVNULL)
+    tool = root / ".build/release/migrationkit-cli"
+    size = tool.stat().st_size
+    sizes = parts(linker_map(root)) + tables(tool)
     packages = sorted((root / ".build/packages").iterdir())
     return {
         "packages": {path.name: path.stat().st_size for path in packages},
