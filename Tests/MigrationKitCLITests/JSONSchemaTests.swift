@@ -82,6 +82,7 @@ import Testing
                  "restore formerKey": 1, "key-import item": 1, "key-import output": 1,
                  "inspect salt": 1, "inspect plaintextHeader": 1,
                  "inspect plaintextHeaderSize": 1, "upgrade-dry-run plaintextHeaderSize": 1,
+                 "inspect openIn": 1, "inspect name": 1,
                  "inspect pageSize": 1, "inspect tables": 1, "inspect rows": 1,
                  "inspect unfinishedChange": 1, "inspect leftovers": 1, "version fixedIn": 1,
                  "lint file": 1, "lint line": 1, "lint column": 1, "lint fix": 1,
