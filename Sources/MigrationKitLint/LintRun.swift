@@ -11,7 +11,7 @@ final class LintRun {
     private let folder: MigrationFolder?
     private let count: ((String) -> Int?)?
 
-    /// Its schema, if it is known: reading that of many tables takes time.
+    /// The schema of the scratch database, if it is known: reading that of many tables takes time.
     private var schema: SchemaModel?
 
     /// How many rows of the scratch database refer to missing rows.

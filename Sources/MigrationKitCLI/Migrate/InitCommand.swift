@@ -159,16 +159,7 @@ struct InitCommand: ContextCommand {
         }
         context.output("Next:\n" + next.map { "  \($0)" }.joined(separator: "\n"))
         if project == nil, hasDatabase(values), let path = values[.dbPath] {
-            let isPlaintext =
-                (try? EncryptedDatabase.inspect(path, key: nil).kind) == .plaintext
-            context.note(
-                isPlaintext
-                    ? """
-                    \(path) is not encrypted: 'encrypt' encrypts it, and with --no-encryption it is \
-                    used as it is
-                    """
-                    : "\(path) exists: if it is encrypted, only its own key opens it"
-            )
+            context.note(Self.note(onDatabase: path))
         } else if files.isFolderEmpty {
             context.output("Before 'migrate', write the SQL into the file that 'create' names.")
         }
@@ -309,6 +300,16 @@ struct InitCommand: ContextCommand {
         guard !hasDatabase(values) else { return ["\(program) status" + opening] }
         let migrate = "\(program) migrate" + opening
         return [key] + (files.isFolderEmpty ? [create] : []) + [migrate]
+    }
+
+    private static func note(onDatabase path: String) -> String {
+        guard (try? EncryptedDatabase.inspect(path, key: nil).kind) == .plaintext else {
+            return "\(path) exists: if it is encrypted, only its own key opens it"
+        }
+        return """
+            \(path) is not encrypted: 'encrypt' encrypts it, and with --no-encryption it is used as \
+            it is
+            """
     }
 
     private func hasDatabase(_ values: [SettingsKey: String]) -> Bool {
