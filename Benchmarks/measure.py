@@ -91,17 +91,11 @@ class Contender:
         figure.processor.append(processor)
 
 
-# What is done with contenders instead of a comparison.
-instead = None
-
-
 def compare(contenders, rounds):
     """Lets the contenders work in turn, so that what slows the machine slows all of them.
 
     The first round warms the caches and isn't counted, unless there is one only.
     """
-    if instead:
-        return instead(contenders, rounds)
     figures = {contender.name: Figure() for contender in contenders}
     for turn in range(rounds + (1 if rounds > 1 else 0)):
         for contender in contenders:

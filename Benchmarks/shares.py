@@ -46,11 +46,6 @@ class Shares:
             }
         return figures
 
-    def taken(self):
-        """What was found since the last call."""
-        found, self.found = self.found, {}
-        return found
-
     def sampled(self, contender):
         samples, runs = collections.Counter(), 0
         with tempfile.TemporaryDirectory() as folder:
