@@ -39,7 +39,8 @@ enum SecretFile {
                 throw KeySourceError.openToOthers(path: path, mode: status.st_mode & 0o7777)
             }
         }
-        return try SecretReader.read(descriptor, named: source)
+        let size = kind == S_IFREG ? Int(status.st_size) : SecretReader.limit
+        return try SecretReader.read(descriptor, expecting: size, named: source)
     }
 
     /// The file that a path leads to, if it is in the path's folder or one below. Otherwise the path

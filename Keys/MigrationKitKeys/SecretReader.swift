@@ -22,17 +22,40 @@ enum SecretReader {
     /// Reads to the end, and drops one trailing newline. Throws if the secret is empty or too
     /// large.
     ///
+    /// - Parameter expected: How many bytes there are, as far as that is known.
     /// - Throws: ``KeySourceError``.
-    static func read(_ descriptor: Int32, named source: KeySource) throws -> Secret {
-        try checked(readAll(descriptor, named: source), named: source)
+    static func read(
+        _ descriptor: Int32,
+        expecting expected: Int = limit,
+        named source: KeySource
+    ) throws -> Secret {
+        try checked(readAll(descriptor, expecting: expected, named: source), named: source)
     }
 
     /// Reads to the end, or to just past the limit.
-    static func readAll(_ descriptor: Int32, named source: KeySource) throws -> Secret {
-        // Room for the longest secret, a newline after it, and one more byte that shows that there
-        // is more.
-        try Secret(capacity: limit + 3) { memory in
-            var used = 0
+    static func readAll(
+        _ descriptor: Int32,
+        expecting expected: Int = limit,
+        named source: KeySource
+    ) throws -> Secret {
+        // Room for a newline after the longest secret, and for one more byte, which shows that there is
+        // more.
+        let capacity = min(expected, limit) + 3
+        let secret = try fill(capacity, from: descriptor, named: source)
+        guard secret.count == capacity, capacity < limit + 3 else { return secret }
+        // The kernel makes some files as they are read, and says that they are empty.
+        return try fill(limit + 3, after: secret, from: descriptor, named: source)
+    }
+
+    private static func fill(
+        _ capacity: Int,
+        after start: Secret? = nil,
+        from descriptor: Int32,
+        named source: KeySource
+    ) throws -> Secret {
+        try Secret(capacity: capacity) { memory in
+            start?.withUnsafeBytes(memory.copyMemory(from:))
+            var used = start?.count ?? 0
             while used < memory.count {
                 let count = try readSome(
                     descriptor,
@@ -53,8 +76,7 @@ enum SecretReader {
         guard trimmed.count <= limit else {
             throw KeySourceError.tooLarge(source: "\(source)", limit: limit)
         }
-        // Copied into a smaller buffer, since the large one counts against the limit on locked
-        // memory.
+        // Copied into a smaller buffer, since a large one counts against the limit on locked memory.
         return trimmed === secret ? secret.withUnsafeBytes(Secret.init(copying:)) : trimmed
     }
 
