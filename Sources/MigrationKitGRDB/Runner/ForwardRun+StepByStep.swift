@@ -4,21 +4,23 @@ import MigrationKit
 extension ForwardRun {
     /// Applies the pending steps. Plans again if a program that doesn't use our lock migrates
     /// meanwhile.
-    func applyStepByStep() throws {
+    ///
+    /// - Parameter former: A plan from before the lock was taken.
+    func applyStepByStep(_ former: MigrationPlan?) throws {
+        var former = former
         var fruitlessPlans = 0
         while true {
             let done = monitor.steps.count
-            // Read before planning, so that a later commit by another connection is noticed.
-            let version = try writer.writeWithoutTransaction(MigrationLedger.dataVersion)
-            let schema = try writer.writeWithoutTransaction {
-                try runner.beginSchemaRecord($0)
+            let plan = try plan(former)
+            former = nil
+            let schema = try writer.writeWithoutTransaction { db in
+                try db.readingAtOnce { try runner.beginSchemaRecord(db) }
             }
-            let plan = try plan()
             if !plan.isEmpty { try writer.writeWithoutTransaction(monitor.noteViolations) }
             monitor.expect(plan.pending.count)
             do {
                 try forgetObsolete(plan)
-                let expected = ExpectedLedger(plan.ledger, dataVersion: version)
+                let expected = ExpectedLedger(plan.ledger, dataVersion: plan.dataVersion)
                 var rest = plan.pending[...]
                 while let first = rest.first {
                     if !first.batches.isEmpty {

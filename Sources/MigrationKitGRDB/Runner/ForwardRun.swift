@@ -34,28 +34,35 @@ struct ForwardRun {
     func run() throws -> MigrationReport {
         try monitor.naming(for: writer, log: runner.log) {
             try BusyWaiting.during(options, on: writer) {
-                try DurableCommits.during(on: writer, carryOut)
+                let plan = try plan()
+                // Nothing to do is the common case. It takes no lock and writes nothing, if the host's
+                // hooks don't.
+                let writes =
+                    !plan.isEmpty || runner.integration.bootstrapSchema != nil
+                    || options.verifiesUnchanged
+                guard writes else { return try carryOut(plan) }
+                return try DurableCommits.during(on: writer) { try carryOut(plan) }
             }
         }
     }
 
-    private func carryOut() throws -> MigrationReport {
+    private func carryOut(_ plan: MigrationPlan) throws -> MigrationReport {
         var bootstrapped = false
-        // Nothing to do is the common case. It takes no lock and writes nothing.
-        let plan = try plan()
         var isUpToDate = plan.isEmpty
+        var former: MigrationPlan? = plan
         if runner.integration.bootstrapSchema != nil,
             isUpToDate || options.transaction == .perStep
         {
             bootstrapped = try writer.write(bootstrap)
             // The host may have recorded steps as applied.
+            former = nil
             if !isUpToDate { isUpToDate = try self.plan().isEmpty }
         }
         if !isUpToDate {
             try MigrationLock.hold(for: writer, options: options, operation: monitor.operation) {
                 switch options.transaction {
-                case .perStep: try KeptJournal.during(on: writer, applyStepByStep)
-                case .allOrNothing: try applyAllOrNothing(ending: .commit)
+                case .perStep: try KeptJournal.during(on: writer) { try applyStepByStep(former) }
+                case .allOrNothing: try applyAllOrNothing(former, ending: .commit)
                 }
             }
         }
@@ -108,35 +115,43 @@ struct ForwardRun {
 
     // MARK: - Before the Steps
 
-    func plan() throws -> MigrationPlan {
+    /// - Parameter former: An earlier plan of this run, which is still right if no other connection
+    ///   has committed since, and this one has changed nothing.
+    func plan(_ former: MigrationPlan? = nil) throws -> MigrationPlan {
         // The writer's own connection: opening another one to an encrypted file costs a key
         // derivation.
-        try writer.writeWithoutTransaction(plan(_:))
+        try writer.writeWithoutTransaction { try plan(former, $0) }
     }
 
-    func plan(_ db: Database) throws -> MigrationPlan {
+    func plan(_ former: MigrationPlan? = nil, _ db: Database) throws -> MigrationPlan {
         try monitor.watching(db) {
-            let applied = try MigrationLedger.read(db)
-            var plan = try MigrationPlan(
-                applied: applied,
-                registry: runner.registry,
-                through: end,
-                limit: limit - monitor.steps.count,
-                db
-            )
-            try runner.registry.checkUnchanged(applied, db)
-            // GRDB creates its ledger before the first step, and so before the journal is written.
-            if !plan.isEmpty {
-                // Another process may have changed the schema since this connection read it, and
-                // steps may ask GRDB for it.
-                db.clearSchemaCache()
-                let checks = plan.pending.flatMap { $0.requirements + $0.checks }
-                try (checks + runner.checks).forEach { try $0.checkIsQuery() }
-                try GRDBMigrationVerifier.verifyEmptiness(in: db)
-                _ = try db.hasTable(MigrationJournal.table)
-                plan.missingParents = try GRDBMigrationVerifier.missingParents(in: db)
+            try db.readingAtOnce {
+                let version = try MigrationLedger.dataVersion(db)
+                if let former, former.dataVersion == version { return former }
+                let applied = try MigrationLedger.read(db)
+                var plan = try MigrationPlan(
+                    applied: applied,
+                    dataVersion: version,
+                    registry: runner.registry,
+                    through: end,
+                    limit: limit - monitor.steps.count,
+                    db
+                )
+                try runner.registry.checkUnchanged(applied, db)
+                // GRDB creates its ledger before the first step, and so before the journal is
+                // written.
+                if !plan.isEmpty {
+                    // Another process may have changed the schema since this connection read it,
+                    // and steps may ask GRDB for it.
+                    db.clearSchemaCache()
+                    let checks = plan.pending.flatMap { $0.requirements + $0.checks }
+                    try (checks + runner.checks).forEach { try $0.checkIsQuery() }
+                    try GRDBMigrationVerifier.verifyEmptiness(in: db)
+                    _ = try db.hasTable(MigrationJournal.table)
+                    plan.missingParents = try GRDBMigrationVerifier.missingParents(in: db)
+                }
+                return plan
             }
-            return plan
         }
     }
 
@@ -198,4 +213,21 @@ struct LeftByStep {
     var schema: KnownSchema?
     /// Whether all foreign keys were checked, so that a step can violate only those of what it touches.
     var foreignKeysHold = false
+}
+
+extension Database {
+    /// Reads with several statements in one transaction. For each by itself, SQLite would lock the file,
+    /// look for journals and read the first page again.
+    func readingAtOnce<Value>(_ body: () throws -> Value) throws -> Value {
+        guard !isInsideTransaction else { return try body() }
+        try beginTransaction(.deferred)
+        do {
+            let value = try body()
+            try commit()
+            return value
+        } catch {
+            try? rollback()
+            throw error
+        }
+    }
 }

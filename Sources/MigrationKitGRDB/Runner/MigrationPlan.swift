@@ -12,6 +12,9 @@ struct MigrationPlan {
     /// The ledger without the obsolete rows.
     let ledger: Set<String>
 
+    /// The database's data version when the ledger was read.
+    let dataVersion: Int
+
     /// Whether no step of the registry is pending once the plan is carried out.
     let completes: Bool
 
@@ -27,6 +30,7 @@ struct MigrationPlan {
 
     /// - Parameters:
     ///   - applied: The ledger.
+    ///   - dataVersion: The database's data version.
     ///   - registry: The steps.
     ///   - end: How many of the registry's steps to apply, counted from its start.
     ///   - limit: How many of the pending steps to apply at most.
@@ -34,11 +38,13 @@ struct MigrationPlan {
     /// - Throws: ``MigrationKitError`` if the ledger doesn't allow it.
     init(
         applied: Set<String>,
+        dataVersion: Int,
         registry: MigrationRegistry<Database>,
         through end: Int,
         limit: Int,
         _ db: Database
     ) throws {
+        self.dataVersion = dataVersion
         newer = try registry.checkWorks(with: applied, db)
         let latestIndex = registry.steps.lastIndex { applied.has($0.identifier) }
         if let latestIndex, latestIndex >= end {
