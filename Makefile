@@ -32,11 +32,14 @@ test:
 	$(SWIFT) build $(BUILD_OPTIONS) --build-tests
 	SWIFT="$(SWIFT)" Scripts/run-tests $(if $(ONLY),--filter '$(ONLY)')
 
-## Builds the tool for use: optimised, with the Swift runtime inside. Paths in C++'s assertions and
-## Swift's hashes of modules for incremental builds are left out, since they depend on the folder.
+## Builds the tool for use: optimised, with the Swift runtime inside, and without the functions that
+## nothing calls. Paths in C++'s assertions and Swift's hashes of modules for incremental builds are left
+## out, since they depend on the folder.
 build:
 	Scripts/bootstrap
 	$(SWIFT) build -c release --static-swift-stdlib --disable-local-rpath -Xlinker --strip-all \
+		-Xswiftc -Xfrontend -Xswiftc -function-sections -Xcc -ffunction-sections -Xcc -fdata-sections \
+		-Xlinker --no-export-dynamic -Xlinker --icf=safe \
 		-Xcc -ffile-prefix-map='$(CURDIR)=.' \
 		-Xswiftc -Xfrontend -Xswiftc -disable-incremental-llvm-codegen --product migrationkit-cli \
 		$(LINK)
