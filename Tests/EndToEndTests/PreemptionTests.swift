@@ -74,8 +74,7 @@ import Testing
             let other = Background { try run(second, waiting: circumstances.isInterrupted) }
             // It either waits for a lock or is done by now; both are what this is about.
             if circumstances.isInterrupted { usleep(300_000) } else { _ = try other.value() }
-            process.send(SIGCONT)
-            let result = try process.finish()
+            let result = try KilledRuns.finish(process)
             let isAcknowledged = try other.value()
             #expect([0, 75, 77].contains(result.status), "\(what): \(result)")
             try judge(

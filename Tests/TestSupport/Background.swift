@@ -14,6 +14,9 @@ public final class Background<Value: Sendable>: Sendable {
         }
     }
 
+    /// Whether the work is done.
+    public var isOver: Bool { result.withLock { $0 != nil } }
+
     /// Waits for the work, and answers what it did.
     public func value() throws -> Value {
         group.wait()

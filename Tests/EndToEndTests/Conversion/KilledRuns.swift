@@ -103,7 +103,7 @@ struct KilledRuns {
     /// - Parameter name: The last call of this name takes place; the process stops before it comes
     ///   back from it.
     /// - Parameter call: Only those before the last one of this name count.
-    /// - Returns: The process, which ends after `SIGCONT`.
+    /// - Returns: The process, which `finish(_:)` lets go on.
     func stop(inLast name: String, before call: String) throws -> ChildProcess {
         let end = try #require(trace.lastIndex { $0.name == call })
         let calls = trace[...end].filter { $0.name == name && $0.isOfMainThread }
@@ -119,6 +119,19 @@ struct KilledRuns {
     /// - Returns: `nil` if it ended without this call.
     func stop(atMainCall number: Int) throws -> ChildProcess? {
         try stop(at: mainCalls[number])
+    }
+
+    /// Lets a command that was stopped go on to its end.
+    ///
+    /// strace counts each thread's calls, and so stops the command again in the call of this number of
+    /// another thread.
+    static func finish(_ process: ChildProcess) throws -> ProcessResult {
+        let ending = Background { try process.finish() }
+        while !ending.isOver {
+            process.send(SIGCONT)
+            usleep(20_000)
+        }
+        return try ending.value()
     }
 
     private func stop(at call: Call) throws -> ChildProcess? {

@@ -45,8 +45,7 @@ import Testing
                 path,
                 keys: kind == .rekey ? [newKey, tool.password] : [tool.password]
             )
-            process.send(SIGCONT)
-            let result = try process.finish()
+            let result = try KilledRuns.finish(process)
             // It has opened the old file, and doesn't close it.
             #expect(result.status == (instant == .before ? 75 : 0), "\(result)")
             #expect(result.stderr.contains("End that program now") == (instant == .before))
