@@ -65,7 +65,12 @@ class Fleet:
             shutil.copyfile(self.template, path)
             os.chmod(path, 0o600)
             if not os.path.exists(f"{path}.key"):
-                os.link(self.key, f"{path}.key")
+                # ext4 allows 65,000 links to a file.
+                first = f"{self.folder}/s{number - number % 50_000:05}.db.key"
+                if number % 50_000:
+                    os.link(first, f"{path}.key")
+                else:
+                    shutil.copy(self.key, first)
         os.sync()
 
     def remove(self):
