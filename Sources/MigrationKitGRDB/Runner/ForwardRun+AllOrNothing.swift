@@ -6,11 +6,9 @@ extension ForwardRun {
     /// verification.
     ///
     /// - Parameters:
-    ///   - former: A plan from before the lock was taken.
     ///   - ending: Whether the transaction is committed. A dry run rolls it back.
     ///   - inspect: Reads the result inside the transaction.
     func applyAllOrNothing(
-        _ former: MigrationPlan? = nil,
         ending: Database.TransactionCompletion,
         inspect: (Database) throws -> Void = { _ in }
     ) throws {
@@ -18,15 +16,13 @@ extension ForwardRun {
             try writer.barrierWriteWithoutTransaction { db in
                 // The caches may have the schema that is rolled back.
                 defer { db.forgetSchema() }
-                let former = try plan(former, db)
                 let wantsForeignKeysOff =
-                    try StepTransaction.checkAllOrNothing(former.pending)
+                    try StepTransaction.checkAllOrNothing(plan(db).pending)
                 try StepTransaction.withForeignKeysOff(db, if: wantsForeignKeysOff) {
                     try db.inTransaction(.immediate) {
                         let bootstrapped = try bootstrap(db)
-                        // Now under SQLite's lock. The host may have recorded steps as applied.
-                        let isChanged = runner.integration.bootstrapSchema != nil
-                        let plan = try plan(isChanged ? nil : former, db)
+                        // Plan again, now under the lock.
+                        let plan = try plan(db)
                         if !plan.isEmpty {
                             try monitor.noteViolations(db)
                             try applyAll(plan, in: db)

@@ -4,15 +4,11 @@ import MigrationKit
 extension ForwardRun {
     /// Applies the pending steps. Plans again if a program that doesn't use our lock migrates
     /// meanwhile.
-    ///
-    /// - Parameter former: A plan from before the lock was taken.
-    func applyStepByStep(_ former: MigrationPlan?) throws {
-        var former = former
+    func applyStepByStep() throws {
         var fruitlessPlans = 0
         while true {
             let done = monitor.steps.count
-            let plan = try plan(former)
-            former = nil
+            let plan = try plan()
             let schema = try writer.writeWithoutTransaction { db in
                 try db.readingAtOnce { try runner.beginSchemaRecord(db) }
             }

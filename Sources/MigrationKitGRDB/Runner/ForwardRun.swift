@@ -49,20 +49,18 @@ struct ForwardRun {
     private func carryOut(_ plan: MigrationPlan) throws -> MigrationReport {
         var bootstrapped = false
         var isUpToDate = plan.isEmpty
-        var former: MigrationPlan? = plan
         if runner.integration.bootstrapSchema != nil,
             isUpToDate || options.transaction == .perStep
         {
             bootstrapped = try writer.write(bootstrap)
             // The host may have recorded steps as applied.
-            former = nil
             if !isUpToDate { isUpToDate = try self.plan().isEmpty }
         }
         if !isUpToDate {
             try MigrationLock.hold(for: writer, options: options, operation: monitor.operation) {
                 switch options.transaction {
-                case .perStep: try KeptJournal.during(on: writer) { try applyStepByStep(former) }
-                case .allOrNothing: try applyAllOrNothing(former, ending: .commit)
+                case .perStep: try KeptJournal.during(on: writer, applyStepByStep)
+                case .allOrNothing: try applyAllOrNothing(ending: .commit)
                 }
             }
         }
@@ -115,23 +113,18 @@ struct ForwardRun {
 
     // MARK: - Before the Steps
 
-    /// - Parameter former: An earlier plan of this run, which is still right if no other connection
-    ///   has committed since, and this one has changed nothing.
-    func plan(_ former: MigrationPlan? = nil) throws -> MigrationPlan {
+    func plan() throws -> MigrationPlan {
         // The writer's own connection: opening another one to an encrypted file costs a key
         // derivation.
-        try writer.writeWithoutTransaction { try plan(former, $0) }
+        try writer.writeWithoutTransaction(plan(_:))
     }
 
-    func plan(_ former: MigrationPlan? = nil, _ db: Database) throws -> MigrationPlan {
+    func plan(_ db: Database) throws -> MigrationPlan {
         try monitor.watching(db) {
             try db.readingAtOnce {
-                let version = try MigrationLedger.dataVersion(db)
-                if let former, former.dataVersion == version { return former }
                 let applied = try MigrationLedger.read(db)
                 var plan = try MigrationPlan(
                     applied: applied,
-                    dataVersion: version,
                     registry: runner.registry,
                     through: end,
                     limit: limit - monitor.steps.count,

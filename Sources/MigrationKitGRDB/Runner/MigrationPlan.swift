@@ -30,7 +30,6 @@ struct MigrationPlan {
 
     /// - Parameters:
     ///   - applied: The ledger.
-    ///   - dataVersion: The database's data version.
     ///   - registry: The steps.
     ///   - end: How many of the registry's steps to apply, counted from its start.
     ///   - limit: How many of the pending steps to apply at most.
@@ -38,13 +37,12 @@ struct MigrationPlan {
     /// - Throws: ``MigrationKitError`` if the ledger doesn't allow it.
     init(
         applied: Set<String>,
-        dataVersion: Int,
         registry: MigrationRegistry<Database>,
         through end: Int,
         limit: Int,
         _ db: Database
     ) throws {
-        self.dataVersion = dataVersion
+        dataVersion = try MigrationLedger.dataVersion(db)
         newer = try registry.checkWorks(with: applied, db)
         let latestIndex = registry.steps.lastIndex { applied.has($0.identifier) }
         if let latestIndex, latestIndex >= end {

@@ -46,6 +46,33 @@ import Testing
         #expect(try holder.finish().status == 0)
     }
 
+    /// SQLite's data version doesn't tell a connection of its own commits.
+    @Test(arguments: [MigrationTransaction.perStep, .allOrNothing])
+    func runSeesWhatItsConnectionAppliesWhileItWaits(_ transaction: MigrationTransaction) throws {
+        let holder = try store.holdMigrationLock()
+        var migrator = DatabaseMigrator()
+        for step in itemSteps() {
+            migrator.registerMigration(step.identifier, migrate: step.apply)
+        }
+        let (writer, other) = (writer, migrator)
+        let options = MigrationOptions(
+            transaction: transaction,
+            observer: { event in
+                guard case .waiting = event else { return }
+                #expect(throws: Never.self) {
+                    try other.migrate(writer)
+                    _ = try holder.finish()
+                }
+            }
+        )
+        let report = try GRDBMigrationRunner(steps: itemSteps()).migrate(
+            in: writer,
+            options: options
+        )
+        #expect(report.steps.isEmpty && report.pending.isEmpty)
+        #expect(try writer.read(other.hasCompletedMigrations))
+    }
+
     @Test func rollbackWaitsAsWell() throws {
         let runner = try GRDBMigrationRunner(steps: itemSteps())
         try runner.migrate(in: writer)
