@@ -73,6 +73,9 @@ package struct DatabaseHeader {
         return size == 1 ? 65536 : size
     }
 
+    /// Changes with every version of the first page.
+    package var changeCounter: UInt32 { word(24) }
+
     /// Whether the file is in WAL mode.
     package var usesLog: Bool { bytes[19] == 2 }
 

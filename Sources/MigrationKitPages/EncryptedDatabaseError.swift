@@ -31,6 +31,11 @@ public enum EncryptedDatabaseError: Error, Equatable, Sendable {
     /// The journal at this path names a file that isn't SQLite's, which SQLite would delete.
     case foreignJournal(path: String)
 
+    /// The write-ahead log or rollback journal at `journal` holds pages that aren't of the database at
+    /// `path`, or of another state of it. SQLite would write them into it. `isSound` says whether the
+    /// database is sound without them; `nil` if there is no database.
+    case otherJournal(path: String, journal: String, mismatch: JournalMismatch, isSound: Bool?)
+
     /// A key was given for a database that is not encrypted.
     case plaintext(path: String)
 
@@ -120,6 +125,10 @@ extension EncryptedDatabaseError: LocalizedError {
             "\(path) belongs to another user than the database, or is another file's name"
         case .foreignJournal(let path):
             "\(path) is no journal of SQLite's: it names another file, which SQLite would delete"
+        case .otherJournal(let path, let journal, let mismatch, _):
+            mismatch == .missingDatabase
+                ? "there is no database \(path), but \(journal) holds committed changes to it"
+                : "\(journal) doesn't fit \(path): \(mismatch.reason)"
         case .plaintext(let path):
             "\(path) is not encrypted"
         case .encrypted(let path):
@@ -188,6 +197,21 @@ extension EncryptedDatabaseError: LocalizedError {
             """
         case .foreignJournal:
             "Nothing was changed. Find out what created it, and move it away."
+        case .otherJournal(_, let journal, .missingDatabase, _):
+            """
+            A new database in its place would delete these changes. So none was created, and nothing was \
+            changed.
+            Put the database back beside \(journal): from where it was moved to, or from the backup that \
+            was made last. Salvaging recovers what the log itself holds.
+            To begin with a new database, move \(journal) away first.
+            """
+        case .otherJournal(let path, let journal, let mismatch, let isSound):
+            """
+            SQLite would write these pages into the database. So it was not opened, and nothing was \
+            changed.\(mismatch.cause) \(Self.state(isSound))
+            Keep a copy of \(path) and \(journal). To go on without the changes in \(journal), move it \
+            away. Salvaging recovers what is in both.
+            """
         case .plaintext:
             "Open it without encryption, or encrypt it first. Check that no program expects it to be encrypted."
         case .encrypted:
@@ -253,6 +277,15 @@ extension EncryptedDatabaseError: LocalizedError {
         }
     }
 
+    /// Whether a database is sound without its journal, as a sentence.
+    package static func state(_ isSound: Bool?) -> String {
+        switch isSound {
+        case true: "Without the journal's pages, the database is sound."
+        case false: "Without the journal's pages, the database isn't sound."
+        case nil: ""
+        }
+    }
+
     private static func describe(_ pages: [Int]) -> String {
         switch pages.count {
         case 0: ""
@@ -275,6 +308,7 @@ extension EncryptedDatabaseError: CodedError {
         case .journalIsNoFile: ErrorCode("journalIsNoFile", .noInput)
         case .journalOfAnother: ErrorCode("journalOfAnother", .noPermission)
         case .foreignJournal: ErrorCode("foreignJournal", .inputOutput)
+        case .otherJournal: ErrorCode("otherJournal", .inputOutput)
         case .plaintext: ErrorCode("plaintext", .noPermission)
         case .encrypted: ErrorCode("encrypted", .noPermission)
         case .wrongKey, .rawKeyAsPassphrase, .wrongKeyOrSalt: ErrorCode("wrongKey", .noPermission)

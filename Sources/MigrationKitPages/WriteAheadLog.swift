@@ -189,9 +189,8 @@ public struct WriteAheadLog: Equatable, Sendable {
         guard let file = try RawFile.find(path).get() else { return [] }
         var found: [(frame: Int, page: Int)] = []
         for index in 0..<committedFrameCount {
-            guard let frame = try Self.frame(index, of: file, pageSize) else { break }
-            let number = Int(frame.word(0))
-            if condition(Array(frame[Self.frameHeaderCount...]), number) {
+            guard let (number, page) = try frame(index, in: file) else { break }
+            if condition(page, number) {
                 found.append((index + 1, number))
             }
         }
@@ -200,9 +199,18 @@ public struct WriteAheadLog: Equatable, Sendable {
 
     /// The database's first page after the last finished transaction; `nil` if no frame has it.
     package func firstPage(in file: RawFile) throws(EncryptedDatabaseError) -> [UInt8]? {
-        guard let index = committedPages[1] else { return nil }
-        let frame = try Self.frame(index, of: file, pageSize)
-        return frame.map { Array($0[Self.frameHeaderCount...]) }
+        try committedPages[1].flatMap { index throws(EncryptedDatabaseError) in
+            try frame(index, in: file)?.page
+        }
+    }
+
+    /// The page of a frame, counted from 0, and its number; `nil` if the log ends before.
+    package func frame(
+        _ index: Int,
+        in file: RawFile
+    ) throws(EncryptedDatabaseError) -> (number: Int, page: [UInt8])? {
+        guard let frame = try Self.frame(index, of: file, pageSize) else { return nil }
+        return (Int(frame.word(0)), Array(frame[Self.frameHeaderCount...]))
     }
 
     /// A frame, counted from 0; `nil` if the log ends before.

@@ -28,7 +28,39 @@ extension DatabaseFile {
     package var hasHotJournal: Bool {
         get throws {
             let journal = try RawFile.find(resolvedPath + "-journal").get()
-            return try journal?.read(at: 0, count: 8) == Recovery.journalMagic
+            return try journal.flatMap(RollbackJournal.header) != nil
+        }
+    }
+
+    /// Whether a file that was new before its unfinished change has no rows yet: it has one page, or its
+    /// first page wasn't written.
+    ///
+    /// - Parameter size: The file's size in bytes.
+    /// - Throws: ``EncryptedDatabaseError`` if the file or its journal can't be read.
+    func isUnwritten(size: Int) throws -> Bool {
+        let journal = try RawFile.find(resolvedPath + "-journal").get()
+        guard let journal = try journal.flatMap(RollbackJournal.init), size > journal.pageSize else {
+            return true
+        }
+        do {
+            let connection = try CipherConnection(immutable: absolutePath)
+            return try connection.bytes(at: 0, count: CipherSettings.saltCount)
+                .allSatisfy { $0 == 0 }
+        } catch {
+            throw FileInspection.cannotRead(self, error)
+        }
+    }
+
+    /// The suffix of the log or journal that holds changes to a database, if its database is missing.
+    ///
+    /// - Throws: ``EncryptedDatabaseError`` if one can't be read.
+    var journalOfMissing: String? {
+        get throws {
+            let log = try RawFile.find(resolvedPath + "-wal").get().flatMap(WriteAheadLog.init)
+            if try log?.committedFrameCount ?? 0 > 0 || lostCommits() != nil { return "-wal" }
+            let journal = try RawFile.find(resolvedPath + "-journal").get()
+            let pages = try journal.flatMap(RollbackJournal.init)?.pages ?? []
+            return pages.isEmpty ? nil : "-journal"
         }
     }
 
@@ -91,8 +123,7 @@ extension DatabaseFile {
     private var hotJournal: (RawFile, header: [UInt8])? {
         get throws {
             guard let journal = try RawFile.find(resolvedPath + "-journal").get(),
-                let header = try journal.read(at: 0, count: 28),
-                header.starts(with: Recovery.journalMagic)
+                let header = try RollbackJournal.header(of: journal)
             else { return nil }
             return (journal, header)
         }
@@ -102,7 +133,7 @@ extension DatabaseFile {
     /// <https://www.sqlite.org/atomiccommit.html#_super_journal_file>
     private static func superJournal(of journal: RawFile) throws -> [UInt8]? {
         guard let end = try journal.read(at: journal.size - 16, count: 16),
-            end.suffix(8) == Recovery.journalMagic[...]
+            end.suffix(8) == RollbackJournal.magic[...]
         else { return nil }
         let count = Int(end.word(0))
         return try journal.read(at: journal.size - 16 - count, count: count)
@@ -142,7 +173,7 @@ extension DatabaseFile {
 
     /// Looks again if something is wrong and the files change: what looks damaged may be another
     /// program's unfinished write.
-    private func confirmed<Finding>(_ look: () throws -> Finding?) throws -> Finding? {
+    func confirmed<Finding>(_ look: () throws -> Finding?) throws -> Finding? {
         var stamp = try stamp
         for _ in 1...2 {
             guard let finding = try look() else { return nil }

@@ -262,6 +262,7 @@ extension EncryptedDatabase {
     ) throws {
         let file = DatabaseFile(path)
         let look = try file.look()
+        try look.checkHasDatabase()
         if expectation == .encryptedOrNew, look.size ?? 0 == 0 {
             return try look.size == nil ? file.checkCreation() : ()
         }

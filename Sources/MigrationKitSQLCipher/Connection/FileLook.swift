@@ -154,18 +154,40 @@ package struct FileLook {
 
     /// The size of the file after SQLite has undone an unfinished change to an empty file; `nil` if
     /// there is no file.
+    ///
+    /// The journal of such a change has no pages, so any could lie beside the file. It counts only if the
+    /// file can't be a database with rows: it has a single page, or its first page wasn't written yet.
     var recoveredSize: Int? {
         get throws {
             guard let size, size > 0, try hasRollbackJournal, try file.hasHotJournal,
                 case .emptyFile = try Recovery(by: self)
             else { return size }
-            return 0
+            return try file.isUnwritten(size: size) ? 0 : size
         }
     }
 
-    /// Whether the file has content, after such a change is undone. If that can't be read, it counts, so
-    /// that the file is never taken for a new one.
-    package var hasContent: Bool { (try? recoveredSize ?? 0) != 0 }
+    /// Whether the file has content, after such a change is undone, or its log has some. If that can't
+    /// be read, it counts, so that the file is never taken for a new one.
+    package var hasContent: Bool {
+        (try? recoveredSize ?? 0) != 0 || (try? checkHasDatabase()) == nil
+    }
+
+    /// Throws if there is no database, or an empty file, beside a log or a journal that holds changes to
+    /// one. SQLite would delete that when it creates a database here.
+    ///
+    /// - Throws: ``EncryptedDatabaseError/otherJournal(path:journal:mismatch:isSound:)``; other
+    ///   ``EncryptedDatabaseError`` if a journal can't be read.
+    package func checkHasDatabase() throws {
+        guard size ?? 0 == 0, try hasJournalContent, let suffix = try file.journalOfMissing else {
+            return
+        }
+        throw EncryptedDatabaseError.otherJournal(
+            path: file.path,
+            journal: file.path + suffix,
+            mismatch: .missingDatabase,
+            isSound: nil
+        )
+    }
 
     /// Whether SQLite can read the file without creating anything beside it. With a rollback
     /// journal there is no log, and with the log's shared memory SQLite joins the processes that

@@ -74,6 +74,7 @@ package struct Opening {
     }
 
     private func createIfMissing(_ look: FileLook) throws -> Bool {
+        try look.checkHasDatabase()
         let creates = options.createsFile && !options.isReadOnly
         switch look.size {
         case nil where creates: return try file.create()
@@ -167,6 +168,7 @@ package struct Opening {
         key: DatabaseKey?,
         explain: (DatabaseError) throws -> any Error
     ) throws -> Writer {
+        try JournalOwnership(look, key: key, cipher: options.cipher).check()
         try look.checkJournal()
         // Commits that a damaged log hides are lost when SQLite moves the log into the file. A
         // connection that only reads must not do that.

@@ -36,37 +36,14 @@ package enum Recovery {
         self = .nothing
     }
 
-    /// The first eight bytes of the rollback journal of an unfinished change.
-    /// <https://www.sqlite.org/fileformat.html#the_rollback_journal>
-    static let journalMagic: [UInt8] = [0xd9, 0xd5, 0x05, 0xf9, 0x20, 0xa1, 0x63, 0xd7]
-
     /// - Returns: `nil` if the journal belongs to a finished change.
-    private static func undoing(_ journal: RawFile) throws -> Recovery? {
+    private static func undoing(_ file: RawFile) throws -> Recovery? {
+        guard let journal = try RollbackJournal(file) else { return nil }
         // The journal of a transaction over several databases ends with another file's name, and is
         // ignored if that file is missing. This case is left to SQLite.
-        let end = try journal.read(at: journal.size - 8, count: 8)
-        guard journal.size < 512 || end != journalMagic else { return .nothing }
-        var start = 0
-        while let header = try journal.read(at: start, count: 28), header.starts(with: journalMagic)
-        {
-            if start == 0, header.word(16) == 0 { return .emptyFile }
-            let (sector, pageSize) = (Int(header.word(20)), Int(header.word(24)))
-            guard (32...65536).contains(sector), (512...65536).contains(pageSize) else { break }
-            let recordSize = pageSize + 8
-            let rest = max(0, journal.size - start - sector) / recordSize
-            let count = header.word(8) == .max ? rest : min(rest, Int(header.word(8)))
-            for index in 0..<count {
-                let offset = start + sector + index * recordSize
-                guard let record = try journal.read(at: offset, count: recordSize) else { break }
-                let sum = stride(from: pageSize - 200, to: 0, by: -200)
-                    .reduce(header.word(12)) { $0 &+ UInt32(record[4 + $1]) }
-                // SQLite undoes nothing after this record.
-                guard sum == record.word(4 + pageSize) else { return .nothing }
-                if record.word(0) == 1 { return .firstPage(Array(record[4..<(4 + pageSize)])) }
-            }
-            start += sector + count * recordSize
-            start = (start + sector - 1) / sector * sector
-        }
-        return start == 0 ? nil : .nothing
+        let end = try file.read(at: file.size - 8, count: 8)
+        guard file.size < 512 || end != RollbackJournal.magic else { return .nothing }
+        guard journal.originalPageCount > 0 else { return .emptyFile }
+        return try journal.page(1, in: file).map(Recovery.firstPage) ?? .nothing
     }
 }

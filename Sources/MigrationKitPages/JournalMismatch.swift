@@ -1,0 +1,53 @@
+/// What shows that a write-ahead log or a rollback journal isn't the one of the database beside it.
+public enum JournalMismatch: String, Sendable, Encodable {
+    /// Its pages were encrypted with another key, or with another salt.
+    case key
+
+    /// Its first page has another salt than the database.
+    case salt
+
+    /// The key opens its pages, but none of the database.
+    case database
+
+    /// Its pages have another size.
+    case pageSize
+
+    /// Its pages aren't pages of a database, or not in this form. Only where pages have no HMAC.
+    case content
+
+    /// It continues another state of the database, an older or a newer one.
+    case state
+
+    /// It says that the database was empty before an unfinished change. The database has been written
+    /// as a whole since then.
+    case emptyDatabase
+
+    /// There is no database beside it, or an empty file.
+    case missingDatabase
+
+    /// The reason in words, about "it".
+    package var reason: String {
+        switch self {
+        case .key: "it was written with another key or another salt"
+        case .salt: "it was written with another salt"
+        case .database: "the key opens it, but no page of the database"
+        case .pageSize: "its pages have another size"
+        case .content: "its pages aren't those of such a database"
+        case .state: "it continues another state of the database"
+        case .emptyDatabase: "it would make the database empty"
+        case .missingDatabase: "there is no database"
+        }
+    }
+
+    /// How it comes to that, as a sentence that follows another.
+    package var cause: String {
+        switch self {
+        case .key, .salt, .database, .pageSize, .content, .state, .emptyDatabase:
+            """
+             It may be left from a file that was replaced, for example by copying a backup back. Or \
+            the key was being changed.
+            """
+        case .missingDatabase: ""
+        }
+    }
+}

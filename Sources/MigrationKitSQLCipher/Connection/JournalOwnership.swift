@@ -1,0 +1,291 @@
+import Foundation
+import MigrationKitCommon
+import MigrationKitKeys
+import MigrationKitPages
+
+/// Whether the write-ahead log and the rollback journal beside a database are its own.
+///
+/// SQLite writes the pages of every log whose checksums fit, and of every journal of an unfinished
+/// change, into whatever database lies beside it. If that isn't the database for which they were
+/// written, it is destroyed. So this is checked before SQLite reads the file:
+///
+/// - Each page that would be written authenticates under the database's key and salt. Without HMACs, it
+///   looks like a page of a database.
+/// - If the first page is among them, it continues the database's. SQLite numbers the versions of that
+///   page by the one that it read before, as that is in the file. A log's first version follows the
+///   database's, unless the database already has one of the log's versions.
+/// - Undoing a change doesn't make a sound database malformed.
+///
+/// A log without the first page that continues another state of the same database can't be recognized.
+package struct JournalOwnership {
+    /// What is beside a database and isn't its own.
+    package struct Finding: Equatable {
+        /// `-wal` or `-journal`.
+        package let suffix: String
+        package let mismatch: JournalMismatch
+    }
+
+    private let look: FileLook
+    /// A raw key; `nil` if the database is in plaintext.
+    private let key: DatabaseKey?
+    private let cipher: CipherSettings
+
+    private var file: DatabaseFile { look.file }
+
+    package init(_ look: FileLook, key: DatabaseKey?, cipher: CipherSettings) {
+        self.look = look
+        self.key = key
+        self.cipher = cipher
+    }
+
+    /// Throws if one of them isn't.
+    ///
+    /// - Throws: ``EncryptedDatabaseError/otherJournal(path:journal:mismatch:isSound:)``; other
+    ///   ``EncryptedDatabaseError`` if something can't be read.
+    func check() throws {
+        guard try look.hasJournalContent, let finding = try finding() else { return }
+        throw EncryptedDatabaseError.otherJournal(
+            path: file.path,
+            journal: file.path + finding.suffix,
+            mismatch: finding.mismatch,
+            isSound: try isSound()
+        )
+    }
+
+    /// What isn't the database's own; `nil` if everything is, or other programs are using it.
+    package func finding() throws -> Finding? {
+        // Another program may be writing just now.
+        try file.confirmed {
+            guard let finding = try judge(), try !isInUse() else { return nil }
+            return finding
+        }
+    }
+
+    private func judge() throws -> Finding? {
+        let database = try Database(file, key: key, cipher: cipher)
+        if try look.hasRollbackJournal,
+            let raw = try RawFile.find(file.resolvedPath + "-journal").get(),
+            let journal = try RollbackJournal(raw),
+            let mismatch = try judge(journal, raw, database)
+        {
+            return Finding(suffix: "-journal", mismatch: mismatch)
+        }
+        if try look.hasLog, let raw = try RawFile.find(file.resolvedPath + "-wal").get(),
+            let log = try WriteAheadLog(raw), log.committedFrameCount > 0,
+            let mismatch = try judge(log, raw, database)
+        {
+            return Finding(suffix: "-wal", mismatch: mismatch)
+        }
+        return nil
+    }
+
+    /// Whether others have the database open. A log or a journal that is in use is theirs.
+    private func isInUse() throws -> Bool {
+        guard let connection = try? KeylessConnection(file.absolutePath, isReadOnly: false) else {
+            return false
+        }
+        return (try? connection.lockForWriting()) == false
+    }
+
+    // MARK: - The Database
+
+    /// The database's file, as it is without its journals.
+    private final class Database {
+        let connection: CipherConnection
+        let bytes: SharedBytes
+        let form: PageForm
+        let firstPage: [UInt8]
+        private let key: DatabaseKey?
+        private let cipher: CipherSettings
+
+        init(_ file: DatabaseFile, key: DatabaseKey?, cipher: CipherSettings) throws {
+            self.key = key
+            self.cipher = cipher
+            do {
+                connection = try CipherConnection(immutable: file.absolutePath)
+                bytes = try connection.withHandle { try SharedBytes(of: $0) }
+                let start = try connection.bytes(at: 0, count: DatabaseHeader.count)
+                if let key {
+                    let salt = try cipher.salt(ofFile: start, key: key)
+                    form = try PageForm(key: key, salt: salt, cipher: cipher)
+                } else {
+                    form = PageForm(
+                        pageSize: DatabaseHeader(start)?.pageSize ?? 0,
+                        reservedCount: Int(start[20])
+                    )
+                }
+                firstPage = try connection.bytes(at: 0, count: form.pageSize)
+            } catch let code as CipherCode {
+                throw FileInspection.cannotRead(file, code)
+            }
+        }
+
+        /// The number of whole pages.
+        var pageCount: Int { form.pageSize == 0 ? 0 : bytes.count / form.pageSize }
+
+        /// A page as it is in the file; `nil` if it isn't there.
+        func page(_ number: Int) throws -> [UInt8]? {
+            guard number <= pageCount else { return nil }
+            return try connection.bytes(at: (number - 1) * form.pageSize, count: form.pageSize)
+        }
+
+        /// The header of a version of the first page; `nil` if that isn't intact.
+        func header(of page: [UInt8]) -> DatabaseHeader? {
+            guard form.isIntact(page, number: 1), let content = form.content(page, number: 1)
+            else { return nil }
+            return DatabaseHeader(content)
+        }
+
+        /// What the first page begins with in each version: the salt, or the mark of a database.
+        var mark: ArraySlice<UInt8> { firstPage.prefix(CipherSettings.saltCount) }
+
+        /// Whether a page can be one of this database, as far as that can be checked.
+        ///
+        /// - Parameter pageCount: The database's size with the page.
+        func accepts(_ page: [UInt8], number: Int, pageCount: Int) -> Bool {
+            guard !form.provesPages else { return form.isIntact(page, number: number) }
+            guard let content = form.content(page, number: number) else { return false }
+            guard number > 1 else { return DatabaseHeader(content)?.pageSize == form.pageSize }
+            return content.isPage(usableSize: form.usableSize, pageCount: pageCount)
+        }
+
+        /// Why a page isn't accepted.
+        func mismatch(_ page: [UInt8]?) -> JournalMismatch {
+            if let page, !page.starts(with: mark) { return .salt }
+            return form.provesPages ? .key : .content
+        }
+
+        /// Whether a database is sound, by its structure and by what authenticates its pages.
+        func isSound(_ bytes: SharedBytes) throws -> Bool {
+            do {
+                let pages =
+                    if let key {
+                        DecryptedPages(encrypted: bytes, key: key, cipher: cipher)
+                    } else {
+                        try DecryptedPages(plaintext: bytes)
+                    }
+                return try StructureCheck(keys: ContentKeys()).run(pages).findings.isEmpty
+            } catch is CipherCode {
+                return false
+            }
+        }
+    }
+
+    private func isSound() throws -> Bool {
+        let database = try Database(file, key: key, cipher: cipher)
+        return try database.isSound(database.bytes)
+    }
+
+    // MARK: - Rollback Journal
+
+    private func judge(
+        _ journal: RollbackJournal,
+        _ raw: RawFile,
+        _ database: Database
+    ) throws -> JournalMismatch? {
+        let form = database.form
+        guard journal.originalPageCount > 0 else {
+            // The first change to a new file. The file is as long as its header says only if it was
+            // written as a whole. A single page has no rows: first launches begin with it.
+            guard let header = database.header(of: database.firstPage),
+                let count = header.pageCount, count > 1, database.pageCount >= count
+            else { return nil }
+            return .emptyDatabase
+        }
+        // If the first page is torn, a plaintext database doesn't show its page size.
+        guard form.pageSize > 0 else { return nil }
+        guard journal.pageSize == form.pageSize else { return .pageSize }
+        let pageCount = max(journal.originalPageCount, database.pageCount)
+        var isChanged = database.pageCount != journal.originalPageCount
+        for number in journal.pages {
+            guard let page = try journal.page(number, in: raw) else { return nil }
+            guard database.accepts(page, number: number, pageCount: pageCount),
+                number > 1 || page.starts(with: database.mark)
+            else {
+                return database.mismatch(try journal.page(1, in: raw))
+            }
+            guard !isChanged else { continue }
+            let current = try database.page(number)
+            // SQLite encrypts a page once more for the journal.
+            isChanged =
+                current != page
+                && current.flatMap { form.content($0, number: number) }
+                    != form.content(page, number: number)
+        }
+        // Undoing may be part of what others do.
+        guard isChanged, try !isInUse() else { return nil }
+        let undone = SharedBytes(undoing: journal, in: raw, of: database.bytes)
+        guard try !database.isSound(undone), try database.isSound(database.bytes) else {
+            return nil
+        }
+        return .state
+    }
+
+    // MARK: - Write-Ahead Log
+
+    private func judge(
+        _ log: WriteAheadLog,
+        _ raw: RawFile,
+        _ database: Database
+    ) throws -> JournalMismatch? {
+        let form = database.form
+        guard form.pageSize > 0 else { return nil }
+        guard log.pageSize == form.pageSize else { return .pageSize }
+        let pageCount = max(log.databaseSize, database.pageCount)
+        var firstPages: [[UInt8]] = []
+        var isOther = false
+        for index in 0..<log.committedFrameCount {
+            guard let (number, page) = try log.frame(index, in: raw) else { return nil }
+            if number == 1 { firstPages.append(page) }
+            guard log.committedPages[number] == index, number <= log.databaseSize, !isOther else {
+                continue
+            }
+            isOther = !database.accepts(page, number: number, pageCount: pageCount)
+        }
+        let newest = firstPages.last
+        guard !isOther, newest?.starts(with: database.mark) != false else {
+            return database.mismatch(newest)
+        }
+        guard let header = database.header(of: database.firstPage) else {
+            return try hasOnlyOthersPages(database, outside: log) ? .database : nil
+        }
+        guard let first = firstPages.first, !firstPages.contains(database.firstPage),
+            let counter = database.header(of: first)?.changeCounter
+        else { return nil }
+        // SQLite counts on from the page as it read it, which is encrypted. It doesn't read it again
+        // after its own changes.
+        let isNext = counter == database.firstPage.word(24) &+ 1
+        return isNext || counter == header.changeCounter ? nil : .state
+    }
+
+    /// Whether no page of the database that the log doesn't replace authenticates with the key of the
+    /// log. If the log replaces all of them, the key was being changed.
+    private func hasOnlyOthersPages(_ database: Database, outside log: WriteAheadLog) throws -> Bool {
+        guard database.form.provesPages else { return false }
+        let others = (1...max(1, min(log.databaseSize, database.pageCount)))
+            .filter { log.committedPages[$0] == nil }
+        let sample = PageAuthentication.sample(ofPages: others.count).map { others[$0 - 1] }
+        return try !sample.isEmpty
+            && !sample.contains { number in
+                try database.page(number).map { database.form.isIntact($0, number: number) } ?? false
+            }
+    }
+}
+
+extension [UInt8] {
+    /// Whether a decrypted page, other than the first, looks like one of a database: of a tree, or one
+    /// that begins with the number of another page. <https://www.sqlite.org/fileformat.html>
+    fileprivate func isPage(usableSize: Int, pageCount: Int) -> Bool {
+        switch first {
+        case 2, 5, 10, 13:
+            let headerCount = self[0] < 8 ? 12 : 8
+            let start = half(5) == 0 ? 65536 : half(5)
+            if headerCount + 2 * half(3) <= start, start <= usableSize { return true }
+        case 1, 3, 4:
+            // A pointer map: each entry has a kind and the number of a page.
+            if self[1...4].reduce(0, { $0 << 8 | Int($1) }) <= pageCount { return true }
+        default: break
+        }
+        return Int(word(0)) <= pageCount
+    }
+}
