@@ -127,7 +127,7 @@ extension EncryptedDatabaseError: LocalizedError {
             "\(path) is no journal of SQLite's: it names another file, which SQLite would delete"
         case .otherJournal(let path, let journal, let mismatch, _):
             mismatch == .missingDatabase
-                ? "there is no database \(path), but \(journal) holds committed changes to it"
+                ? "there is no database \(path), but \(journal) holds pages of one"
                 : "\(journal) doesn't fit \(path): \(mismatch.reason)"
         case .plaintext(let path):
             "\(path) is not encrypted"
@@ -199,16 +199,19 @@ extension EncryptedDatabaseError: LocalizedError {
             "Nothing was changed. Find out what created it, and move it away."
         case .otherJournal(_, let journal, .missingDatabase, _):
             """
-            A new database in its place would delete these changes. So none was created, and nothing was \
+            A new database in its place would delete them. So none was created, and nothing was \
             changed.
-            Put the database back beside \(journal): from where it was moved to, or from the backup that \
-            was made last. Salvaging recovers what the log itself holds.
-            To begin with a new database, move \(journal) away first.
+            If the database was moved or renamed, move it back beside \(journal). Salvaging recovers what \
+            the log itself holds.
+            To restore a backup or to begin with a new database, move \(journal) away first, and keep it: \
+            it doesn't fit either.
             """
-        case .otherJournal(let path, let journal, let mismatch, let isSound):
+        case .otherJournal(let path, let journal, _, let isSound):
             """
-            SQLite would write these pages into the database. So it was not opened, and nothing was \
-            changed.\(mismatch.cause) \(Self.state(isSound))
+            SQLite would write its pages into the database. So the database was not opened, and nothing \
+            was changed.\(Self.state(isSound))
+            It may be left from a file that was replaced, for example by copying a backup back, or the \
+            key was being changed.
             Keep a copy of \(path) and \(journal). To go on without the changes in \(journal), move it \
             away. Salvaging recovers what is in both.
             """
@@ -280,8 +283,8 @@ extension EncryptedDatabaseError: LocalizedError {
     /// Whether a database is sound without its journal, as a sentence.
     package static func state(_ isSound: Bool?) -> String {
         switch isSound {
-        case true: "Without the journal's pages, the database is sound."
-        case false: "Without the journal's pages, the database isn't sound."
+        case true: " Without it, the database is sound."
+        case false: " Without it, the database isn't sound either."
         case nil: ""
         }
     }

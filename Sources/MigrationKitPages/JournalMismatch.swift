@@ -22,7 +22,10 @@ public enum JournalMismatch: String, Sendable, Encodable {
     /// as a whole since then.
     case emptyDatabase
 
-    /// There is no database beside it, or an empty file.
+    /// The key opens neither it nor the database, so it may be the database's own or not.
+    case unproved
+
+    /// There is no database beside it, or an empty file. SQLite would delete it.
     case missingDatabase
 
     /// The reason in words, about "it".
@@ -35,19 +38,8 @@ public enum JournalMismatch: String, Sendable, Encodable {
         case .content: "its pages aren't those of such a database"
         case .state: "it continues another state of the database"
         case .emptyDatabase: "it would make the database empty"
+        case .unproved: "the key opens neither, so it can't be proved to be the database's own"
         case .missingDatabase: "there is no database"
-        }
-    }
-
-    /// How it comes to that, as a sentence that follows another.
-    package var cause: String {
-        switch self {
-        case .key, .salt, .database, .pageSize, .content, .state, .emptyDatabase:
-            """
-             It may be left from a file that was replaced, for example by copying a backup back. Or \
-            the key was being changed.
-            """
-        case .missingDatabase: ""
         }
     }
 }

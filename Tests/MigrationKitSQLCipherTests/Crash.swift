@@ -70,7 +70,7 @@ enum Crash {
         )
     }
 
-    private static func kill(after statements: [String], of path: String, key: TestKey) throws {
+    static func kill(after statements: [String], of path: String, key: TestKey) throws {
         let program =
             Python.connect + """
                 path, key, statements = json.load(sys.stdin)

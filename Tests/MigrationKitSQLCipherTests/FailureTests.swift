@@ -238,17 +238,31 @@ import Testing
 
     /// SQLite would make the file as long as the journal says that it was. A power cut may have left
     /// numbers there whose product no integer holds.
-    @Test(arguments: [(0x3f, nil), (0xff, 0xff)] as [(UInt8, UInt8?)])
-    func aJournalOfALongerFileIsDamage(pageCount: UInt8, pageSize: UInt8?) throws {
+    @Test(
+        arguments: [(0x3f, nil, .state), (0xff, 0xff, .pageSize)]
+            as [(
+                UInt8, UInt8?, JournalMismatch
+            )]
+    )
+    func aJournalOfALongerFileIsNotItsOwn(
+        pageCount: UInt8,
+        pageSize: UInt8?,
+        mismatch: JournalMismatch
+    ) throws {
         try Fixtures.encrypted(path, key: key)
         var journal = Crash.journalOfNothing
         journal.replaceSubrange(16..<20, with: [pageCount, 0xff, 0xff, 0xff])
         if let pageSize { journal.replaceSubrange(24..<28, with: [pageSize, 0xff, 0xff, 0xff]) }
         try folder.write("notes.db-journal", journal)
         let before = try folder.snapshot()
-        #expect(throws: EncryptedDatabaseError.damaged(path: path, pages: [])) {
-            try EncryptedDatabase.open(path, key: key.key)
-        }
+        #expect(
+            throws: EncryptedDatabaseError.otherJournal(
+                path: path,
+                journal: path + "-journal",
+                mismatch: mismatch,
+                isSound: true
+            )
+        ) { try EncryptedDatabase.open(path, key: key.key) }
         #expect(try folder.snapshot() == before)
     }
 

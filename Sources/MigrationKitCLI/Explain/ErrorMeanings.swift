@@ -266,6 +266,8 @@ extension ErrorMeaning {
         noSQLCipher 74: The program is linked with another SQLite, which would not encrypt.
         notSynced 74: The new file is in place, but its folder couldn't be synchronized. Keep \
         both keys: after a power cut the old file may be back.
+        otherJournal 74: The write-ahead log or the journal beside the database isn't its own, or its \
+        database is missing. Nothing was changed.
         outputNotWritten 74: The result couldn't be written to standard output.
         processEnded 74: The process that runs SQL under limits was ended.
         settingsUnreadable 74: The settings file can't be read.

@@ -178,7 +178,8 @@ extension Explanation {
             ],
             results: [(11, "SQLITE_CORRUPT")],
             codes: [
-                "damaged", "damagedLog", "verificationFailed", "copyDiffers", "copyIsDamaged",
+                "damaged", "damagedLog", "otherJournal", "verificationFailed", "copyDiffers",
+                "copyIsDamaged",
                 "incomplete",
                 "backupFailed",
             ],

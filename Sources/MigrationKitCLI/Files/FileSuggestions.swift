@@ -75,6 +75,30 @@ extension EncryptedDatabaseError: ToolSuggesting {
             To try to recover them, copy the database and its -wal file first. '\(Program.name) \
             salvage' recovers what is in both.
             """
+        case .otherJournal(let path, let journal, .missingDatabase, _):
+            """
+            A new database in its place would delete them. So none was created, and nothing was \
+            changed.
+            If the database was moved or renamed, move it back beside \(journal). To recover what \
+            \(journal) itself holds:
+              \(Program.name) salvage \(path.shellPath) --output recovered.db
+            To restore a backup or to begin with a new database, keep it under another name first; it \
+            doesn't fit either:
+              mv \(journal.shellPath) \((journal + ".kept").shellPath)
+            """
+        case .otherJournal(let path, let journal, _, let isSound):
+            """
+            SQLite would write its pages into the database. So the database was not opened, and nothing \
+            was changed.\(Self.state(isSound))
+            It may be left from a file that was replaced, for example by copying a backup back, or the \
+            key was being changed.
+            To keep both, copy them first:
+              cp \(path.shellPath) \(journal.shellPath) DIR
+            To recover what is in both:
+              \(Program.name) salvage \(path.shellPath) --output recovered.db
+            To go on without it, give it another name:
+              mv \(journal.shellPath) \((journal + ".kept").shellPath)
+            """
         default:
             recoverySuggestion
         }

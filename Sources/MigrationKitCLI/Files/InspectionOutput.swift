@@ -30,6 +30,12 @@ struct InspectionText {
             add("Page size", report.pageSize.map(bytes))
         }
         for journal in report.journals { add("Beside it", Self.describe(journal)) }
+        for journal in report.journals {
+            add(
+                "Not its own",
+                journal.mismatch.map { "\(journal.suffix): \($0.reason). \(Self.mismatch)" }
+            )
+        }
         if report.hasUnfinishedChange { add("Unfinished", Self.unfinishedChange) }
         for file in report.leftovers { add("Left over", Self.describe(file)) }
         add("Open in", users.isEmpty ? nil : users.listed)
@@ -163,6 +169,11 @@ struct InspectionText {
             next run that rewrites the database removes it, or remove it yourself.
             """
     }
+
+    private static let mismatch = """
+        SQLite would write it into the database, so no command opens that. Keep both, and give it another \
+        name.
+        """
 
     private static func describe(_ journal: JournalFile) -> String {
         var text = "\(journal.suffix), \(journal.size) bytes"

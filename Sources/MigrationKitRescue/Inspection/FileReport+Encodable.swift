@@ -104,6 +104,7 @@ extension JournalFile: Encodable {
             "size": size,
             "frames": log?.frameCount,
             "committedFrames": log?.committedFrameCount,
+            "mismatch": mismatch,
         ])
     }
 }

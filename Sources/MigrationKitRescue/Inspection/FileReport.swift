@@ -100,6 +100,17 @@ extension FileReport {
     ///
     /// - Parameter suffix: `-wal`, `-shm` or `-journal`.
     func journal(_ suffix: String) -> JournalFile? { journals.first { $0.suffix == suffix } }
+
+    /// Throws if a file beside the database isn't its own.
+    ///
+    /// - Throws: `EncryptedDatabaseError.otherJournal`.
+    func checkJournals() throws {
+        for journal in journals {
+            guard let mismatch = journal.mismatch else { continue }
+            throw JournalOwnership.Finding(suffix: journal.suffix, mismatch: mismatch)
+                .error(path: path, isSound: nil)
+        }
+    }
 }
 
 extension DatabaseFile {

@@ -11,6 +11,9 @@ public struct JournalFile: Equatable, Sendable {
     /// The content of a write-ahead log.
     public let log: WriteAheadLog?
 
+    /// Why it isn't the database's own; `nil` if it is, as far as the key shows.
+    public internal(set) var mismatch: JournalMismatch?
+
     /// Whether it is a write-ahead log with an unknown header and content after it.
     let isUnknownLog: Bool
 

@@ -19,6 +19,7 @@ struct ReportWriter {
         var check = FileReport.KeyCheck.notGiven
         var content: DatabaseContent?
         var damage = FileDamage()
+        var journal: JournalOwnership.Finding?
     }
 
     func report() throws -> FileReport {
@@ -27,7 +28,7 @@ struct ReportWriter {
             throw EncryptedDatabaseError.noSuchFile(path: file.path)
         }
         try look.checkAccess(forWriting: false)
-        let journals = try file.journals
+        var journals = try file.journals
         let wasHot = try file.hasHotJournal
         let log = journals.lazy.compactMap(\.log).first
         var kind = FileReport.Kind.empty
@@ -50,6 +51,7 @@ struct ReportWriter {
                 kind = .plaintext
                 try readPlaintext(start, size: size, log: log, into: &finding)
             } else {
+                if key == nil { finding.journal = try JournalOwnership.findingBySalt(look) }
                 if let key {
                     try check(
                         key,
@@ -64,8 +66,15 @@ struct ReportWriter {
                 kind = isOpen || size % 512 == 0 ? .encrypted : .notADatabase
             }
         }
+        if size == 0, let suffix = try file.journalWithPages {
+            finding.journal = .init(suffix: suffix, mismatch: .missingDatabase)
+        }
+        for index in journals.indices where journals[index].suffix == finding.journal?.suffix {
+            journals[index].mismatch = finding.journal?.mismatch
+        }
         // Checked after reading: a change may have begun meanwhile.
-        let hasUnfinishedChange = try size > 0 && (wasHot || file.hasHotJournal)
+        let hasUnfinishedChange =
+            try size > 0 && finding.journal?.suffix != "-journal" && (wasHot || file.hasHotJournal)
         if hasUnfinishedChange {
             (finding.damage.pages, finding.damage.missingPageCount) = ([], 0)
             finding.damage.detail = nil
@@ -134,10 +143,12 @@ struct ReportWriter {
         log: WriteAheadLog?,
         into finding: inout Finding
     ) throws {
+        finding.journal = try JournalOwnership(file.look(), key: nil, cipher: cipher).finding()
         guard let header = DatabaseHeader(start) else {
             finding.damage.pages = [1]
             return
         }
+        let log = finding.journal == nil ? log : nil
         try describe(header, key: nil, cipher: nil, size: size, log: log, into: &finding)
     }
 
@@ -162,7 +173,16 @@ struct ReportWriter {
             finding.check = .saltNeeded
             return
         }
-        let attempt = try opening(key, candidates, start, hasPlaintextHeader, size, recovered)
+        var attempt = try opening(key, candidates, start, hasPlaintextHeader, size, recovered)
+        var log = log
+        if let found = attempt {
+            finding.journal =
+                try JournalOwnership(file.look(), key: found.key, cipher: found.cipher).finding()
+            if finding.journal != nil {
+                log = nil
+                attempt = try opening(key, candidates, start, hasPlaintextHeader, size, nil)
+            }
+        }
         guard let attempt else {
             finding.check = .wrong
             return

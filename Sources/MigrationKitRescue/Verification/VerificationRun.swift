@@ -20,6 +20,7 @@ struct VerificationRun {
         // Before opening, which may roll back a journal, and closing, which moves the log into the
         // database.
         let report = try inspect(checksPages: false)
+        try report.checkJournals()
         try monitor.check("file_modes") {
             var outcome = try FileModes(file, allowsGroup: verification.allowsGroup).outcome()
             for leftover in report.leftovers { outcome.add(.leftover(leftover)) }

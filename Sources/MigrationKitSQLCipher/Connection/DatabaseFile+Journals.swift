@@ -39,7 +39,8 @@ extension DatabaseFile {
     /// - Throws: ``EncryptedDatabaseError`` if the file or its journal can't be read.
     func isUnwritten(size: Int) throws -> Bool {
         let journal = try RawFile.find(resolvedPath + "-journal").get()
-        guard let journal = try journal.flatMap(RollbackJournal.init), size > journal.pageSize else {
+        guard let journal = try journal.flatMap(RollbackJournal.init), size > journal.pageSize
+        else {
             return true
         }
         do {
@@ -51,10 +52,22 @@ extension DatabaseFile {
         }
     }
 
-    /// The suffix of the log or journal that holds changes to a database, if its database is missing.
+    /// The first page as a log or a journal has it, the log's newest one; `nil` if it has none.
+    ///
+    /// - Parameter suffix: `-wal` or `-journal`.
+    /// - Throws: ``EncryptedDatabaseError`` if the file can't be read.
+    func firstPage(inJournal suffix: String) throws -> [UInt8]? {
+        guard let file = try RawFile.find(resolvedPath + suffix).get() else { return nil }
+        return suffix == "-wal"
+            ? try WriteAheadLog(file)?.firstPage(in: file)
+            : try RollbackJournal(file)?.page(1, in: file)
+    }
+
+    /// The suffix of the log or journal that holds pages which SQLite would write into a database; `nil`
+    /// if there is none.
     ///
     /// - Throws: ``EncryptedDatabaseError`` if one can't be read.
-    var journalOfMissing: String? {
+    package var journalWithPages: String? {
         get throws {
             let log = try RawFile.find(resolvedPath + "-wal").get().flatMap(WriteAheadLog.init)
             if try log?.committedFrameCount ?? 0 > 0 || lostCommits() != nil { return "-wal" }

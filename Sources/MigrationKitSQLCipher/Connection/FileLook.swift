@@ -178,15 +178,11 @@ package struct FileLook {
     /// - Throws: ``EncryptedDatabaseError/otherJournal(path:journal:mismatch:isSound:)``; other
     ///   ``EncryptedDatabaseError`` if a journal can't be read.
     package func checkHasDatabase() throws {
-        guard size ?? 0 == 0, try hasJournalContent, let suffix = try file.journalOfMissing else {
+        guard size ?? 0 == 0, try hasJournalContent, let suffix = try file.journalWithPages else {
             return
         }
-        throw EncryptedDatabaseError.otherJournal(
-            path: file.path,
-            journal: file.path + suffix,
-            mismatch: .missingDatabase,
-            isSound: nil
-        )
+        throw JournalOwnership.Finding(suffix: suffix, mismatch: .missingDatabase)
+            .error(path: file.path, isSound: nil)
     }
 
     /// Whether SQLite can read the file without creating anything beside it. With a rollback

@@ -23,6 +23,20 @@ package struct JournalOwnership {
         /// `-wal` or `-journal`.
         package let suffix: String
         package let mismatch: JournalMismatch
+
+        package init(suffix: String, mismatch: JournalMismatch) {
+            self.suffix = suffix
+            self.mismatch = mismatch
+        }
+
+        package func error(path: String, isSound: Bool?) -> EncryptedDatabaseError {
+            .otherJournal(
+                path: path,
+                journal: path + suffix,
+                mismatch: mismatch,
+                isSound: isSound
+            )
+        }
     }
 
     private let look: FileLook
@@ -44,12 +58,7 @@ package struct JournalOwnership {
     ///   ``EncryptedDatabaseError`` if something can't be read.
     func check() throws {
         guard try look.hasJournalContent, let finding = try finding() else { return }
-        throw EncryptedDatabaseError.otherJournal(
-            path: file.path,
-            journal: file.path + finding.suffix,
-            mismatch: finding.mismatch,
-            isSound: try isSound()
-        )
+        throw finding.error(path: file.path, isSound: try isSound())
     }
 
     /// What isn't the database's own; `nil` if everything is, or other programs are using it.
@@ -87,6 +96,25 @@ package struct JournalOwnership {
         return (try? connection.lockForWriting()) == false
     }
 
+    /// One whose first page has another salt than the database. This needs no key.
+    ///
+    /// - Throws: ``EncryptedDatabaseError`` if something can't be read.
+    package static func findingBySalt(_ look: FileLook) throws -> Finding? {
+        guard look.size ?? 0 > 0, try look.hasJournalContent else { return nil }
+        return try look.file.confirmed {
+            do {
+                let connection = try CipherConnection(immutable: look.file.absolutePath)
+                let salt = try connection.bytes(at: 0, count: CipherSettings.saltCount)
+                return try ["-journal", "-wal"].first { suffix in
+                    let page = try look.file.firstPage(inJournal: suffix)
+                    return page.map { !$0.starts(with: salt) } ?? false
+                }.map { Finding(suffix: $0, mismatch: .salt) }
+            } catch let code as CipherCode {
+                throw FileInspection.cannotRead(look.file, code)
+            }
+        }
+    }
+
     // MARK: - The Database
 
     /// The database's file, as it is without its journals.
@@ -115,6 +143,9 @@ package struct JournalOwnership {
                     )
                 }
                 firstPage = try connection.bytes(at: 0, count: form.pageSize)
+                let hasSalt = key != nil && !cipher.hasPlaintextHeader
+                mark =
+                    hasSalt ? Array(start.prefix(CipherSettings.saltCount)) : DatabaseHeader.magic
             } catch let code as CipherCode {
                 throw FileInspection.cannotRead(file, code)
             }
@@ -129,6 +160,14 @@ package struct JournalOwnership {
             return try connection.bytes(at: (number - 1) * form.pageSize, count: form.pageSize)
         }
 
+        /// Whether at least one of some pages is intact: the key is the database's.
+        func hasIntactPage() throws -> Bool {
+            let count = pageCount
+            return try PageAuthentication.sample(ofPages: count).contains { number in
+                try page(number).map { accepts($0, number: number, pageCount: count) } ?? false
+            }
+        }
+
         /// The header of a version of the first page; `nil` if that isn't intact.
         func header(of page: [UInt8]) -> DatabaseHeader? {
             guard form.isIntact(page, number: 1), let content = form.content(page, number: 1)
@@ -137,7 +176,7 @@ package struct JournalOwnership {
         }
 
         /// What the first page begins with in each version: the salt, or the mark of a database.
-        var mark: ArraySlice<UInt8> { firstPage.prefix(CipherSettings.saltCount) }
+        let mark: [UInt8]
 
         /// Whether a page can be one of this database, as far as that can be checked.
         ///
@@ -214,6 +253,10 @@ package struct JournalOwnership {
         }
         // Undoing may be part of what others do.
         guard isChanged, try !isInUse() else { return nil }
+        let pages = 1...journal.originalPageCount
+        guard
+            try journal.offsets.contains(pages, of: form.pageSize) || database.hasIntactPage()
+        else { return .database }
         let undone = SharedBytes(undoing: journal, in: raw, of: database.bytes)
         guard try !database.isSound(undone), try database.isSound(database.bytes) else {
             return nil
@@ -246,29 +289,25 @@ package struct JournalOwnership {
         guard !isOther, newest?.starts(with: database.mark) != false else {
             return database.mismatch(newest)
         }
-        guard let header = database.header(of: database.firstPage) else {
-            return try hasOnlyOthersPages(database, outside: log) ? .database : nil
-        }
-        guard let first = firstPages.first, !firstPages.contains(database.firstPage),
-            let counter = database.header(of: first)?.changeCounter
-        else { return nil }
         // SQLite counts on from the page as it read it, which is encrypted. It doesn't read it again
         // after its own changes.
-        let isNext = counter == database.firstPage.word(24) &+ 1
+        let counter = firstPages.first.flatMap(database.header)?.changeCounter
+        let isNext = counter.map { $0 == database.firstPage.word(24) &+ 1 }
+        guard let header = database.header(of: database.firstPage) else {
+            // The page is torn, or it has another key: the one before a change of the key, of which the
+            // log has all pages.
+            let replacesAll = log.committedPages.contains(1...log.databaseSize, of: form.pageSize)
+            return try isNext == true && replacesAll || database.hasIntactPage() ? nil : .database
+        }
+        guard let isNext, !firstPages.contains(database.firstPage) else { return nil }
         return isNext || counter == header.changeCounter ? nil : .state
     }
+}
 
-    /// Whether no page of the database that the log doesn't replace authenticates with the key of the
-    /// log. If the log replaces all of them, the key was being changed.
-    private func hasOnlyOthersPages(_ database: Database, outside log: WriteAheadLog) throws -> Bool {
-        guard database.form.provesPages else { return false }
-        let others = (1...max(1, min(log.databaseSize, database.pageCount)))
-            .filter { log.committedPages[$0] == nil }
-        let sample = PageAuthentication.sample(ofPages: others.count).map { others[$0 - 1] }
-        return try !sample.isEmpty
-            && !sample.contains { number in
-                try database.page(number).map { database.form.isIntact($0, number: number) } ?? false
-            }
+extension PageNumbers {
+    /// Whether each of some pages has a number, except that of SQLite's lock bytes.
+    fileprivate func contains(_ pages: ClosedRange<Int>, of pageSize: Int) -> Bool {
+        pages.allSatisfy { self[$0] != nil || $0 == DatabaseHeader.lockPage(pageSize: pageSize) }
     }
 }
 

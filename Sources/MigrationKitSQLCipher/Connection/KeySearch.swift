@@ -36,6 +36,7 @@ package struct KeySearch: Sendable {
     /// The first page that SQLite takes from a journal when it next opens the file.
     private let recovered: [UInt8]?
     private let settings: [CipherSettings]
+    private let path: String
 
     /// - Parameters:
     ///   - path: The file.
@@ -44,6 +45,7 @@ package struct KeySearch: Sendable {
     ///   read.
     package init(_ path: String, cipher: CipherSettings = .current) throws {
         try EncryptedDatabase.check(path, is: .encrypted, cipher: cipher)
+        self.path = path
         let file = DatabaseFile(path)
         settings = cipher.candidates
         let count = 3 * (settings.map(\.pageSize).max() ?? 0)
@@ -121,7 +123,11 @@ package struct KeySearch: Sendable {
                 DatabaseHeader(decrypting: $0, key: key, cipher: cipher) != nil
             }
         }
-        if let recovered, authentication.isAuthentic(recovered, number: 1) { return true }
+        if let recovered, authentication.isAuthentic(recovered, number: 1) {
+            // It may be another file's.
+            return try JournalOwnership(DatabaseFile(path).look(), key: key, cipher: cipher)
+                .finding() == nil
+        }
         return (1...3).contains { number in
             let end = number * size
             return end <= beginning.count

@@ -103,6 +103,7 @@ public struct DatabaseRestore: Sendable {
             defer { new.remove() }
             // Proves the key before the place is locked.
             let source = try RestingSource(backup, form: form, monitor: rewrite.monitor)
+            try checkJournals(of: place, form, target, isKept: original != nil)
             let replaced =
                 try place.size() == nil
                 ? nil : LockedPlace(place, isKept: original != nil, monitor: rewrite.monitor)
@@ -125,6 +126,38 @@ public struct DatabaseRestore: Sendable {
                 seconds: rewrite.seconds
             )
         }
+    }
+
+    /// Throws if the log or the journal beside the replaced file isn't its own: it would be moved into that
+    /// file and then be gone. The backup's key is usually the file's, too. If it isn't, this can't be
+    /// proved, and the file can't be kept.
+    private func checkJournals(
+        of place: DatabaseFile,
+        _ forms: DatabaseForm...,
+        isKept: Bool
+    ) throws {
+        let look = try place.look()
+        try look.checkHasDatabase()
+        if let finding = try JournalOwnership.findingBySalt(look) {
+            throw finding.error(path: place.path, isSound: nil)
+        }
+        guard look.size ?? 0 > 0, try look.hasJournalContent else { return }
+        for form in forms {
+            let inspection = try FileInspection(look, cipher: form.cipher)
+            guard inspection.isPlaintext != form.isEncrypted else { continue }
+            let key = form.key.flatMap { try? inspection.derive($0) }
+            let finding = try JournalOwnership(look, key: key, cipher: form.cipher).finding()
+            guard let finding else { return }
+            // A key that opens neither says nothing.
+            let isKnown = try key.map { try inspection.hasHeader(with: $0) } ?? !form.isEncrypted
+            guard isKnown || finding.mismatch == .database else { continue }
+            throw finding.error(path: place.path, isSound: nil)
+        }
+        // What is thrown away may be anything.
+        guard isKept, let suffix = try place.journalWithPages else { return }
+        try look.checkLog()
+        throw JournalOwnership.Finding(suffix: suffix, mismatch: .unproved)
+            .error(path: place.path, isSound: nil)
     }
 
     /// Where the database goes, its links resolved if there is one.

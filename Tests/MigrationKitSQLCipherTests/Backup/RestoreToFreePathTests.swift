@@ -43,9 +43,9 @@ import Testing
         #expect(rows == "the app's")
     }
 
-    @Test func whatADeletedDatabaseLeftGoes() throws {
+    @Test func whatADeletedDatabaseLeftGoesIfItHoldsNothing() throws {
         try folder.write("notes.db-journal", Data(repeating: 7, count: 512))
-        try folder.write("notes.db-wal", Data(repeating: 7, count: 5000))
+        try folder.write("notes.db-wal", Data(count: 5000))
         try folder.write("notes.db-shm", Data(repeating: 7, count: 32768))
         try restore()
         #expect(try folder.names == ["backup.db", "notes.db"])

@@ -185,6 +185,18 @@ import Testing
         try expectRefusals(in: folder, key: key.key) {
             try restore.run(keptOriginalPath: original)
         }
+        // A sound one may be another database's: with its key, it is the database's own.
+        let before = try files(in: folder)
+        #expect(
+            throws: EncryptedDatabaseError.otherJournal(
+                path: folder.database,
+                journal: folder.database + "-wal",
+                mismatch: .unproved,
+                isSound: nil
+            )
+        ) { try restore.run(keptOriginalPath: original) }
+        #expect(try files(in: folder) == before)
+        try EncryptedDatabase.open(folder.database, key: key.key).close()
         try restore.run(keptOriginalPath: original)
         #expect(try rows(folder.database, key: other) == "zettel")
         #expect(try rows(original, key: key) == "a\nb\nc\nd")

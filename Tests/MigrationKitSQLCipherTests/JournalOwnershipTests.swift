@@ -1,0 +1,300 @@
+import Foundation
+import GRDB
+import MigrationKitKeys
+import MigrationKitSQLCipher
+import TestSupport
+import Testing
+
+/// A log or a journal beside a database that isn't the database's own is never written into it, and never
+/// deleted.
+@Suite struct JournalOwnershipTests {
+    /// What a killed program leaves beside a database.
+    enum Leftover: String, CaseIterable {
+        /// A log with a change to a row.
+        case log = "-wal"
+        /// A journal of the pages before a change.
+        case journal = "-journal"
+
+        func leave(of path: String, key: TestKey) throws {
+            self == .log
+                ? try Crash.leaveLog(of: path, key: key)
+                : try Crash.leaveJournal(of: path, key: key)
+        }
+    }
+
+    private let folder: TemporaryFolder
+    private let key: TestKey
+    private var path: String { folder.database }
+
+    init() throws {
+        folder = try TemporaryFolder()
+        key = try .raw()
+    }
+
+    private func rows(of name: String = "notes.db") throws -> [String] {
+        let queue = try EncryptedDatabase.open(folder.path(name), key: key.key)
+        defer { try? queue.close() }
+        return try queue.read { try String.fetchAll($0, sql: "SELECT a FROM t ORDER BY rowid") }
+    }
+
+    /// A database of some pages.
+    private func make(_ name: String = "notes.db", pageCount: Int = 40) throws {
+        try Fixtures.encrypted(folder.path(name), key: key)
+        let queue = try EncryptedDatabase.open(folder.path(name), key: key.key)
+        try queue.write { db in
+            let sql = Fixtures.fill(pages: pageCount).replacing("filler", with: "many")
+            try db.execute(sql: sql)
+        }
+        try queue.close()
+    }
+
+    private func run(_ statements: String...) throws {
+        let queue = try EncryptedDatabase.open(path, key: key.key)
+        try queue.writeWithoutTransaction { db in
+            for statement in statements { try db.execute(sql: statement) }
+        }
+        try queue.close()
+    }
+
+    private func replace(by name: String) throws {
+        try folder.write("notes.db", folder.data(name))
+    }
+
+    /// Opens, restores and backs up the database: nothing of that may change anything.
+    private func expect(
+        _ mismatch: JournalMismatch,
+        _ suffix: String,
+        isSound: Bool? = true,
+        _ location: SourceLocation = #_sourceLocation
+    ) throws {
+        let error = EncryptedDatabaseError.otherJournal(
+            path: path,
+            journal: path + suffix,
+            mismatch: mismatch,
+            isSound: isSound
+        )
+        func contents() throws -> [String: Data?] {
+            try folder.snapshot().entries.mapValues(\.content)
+        }
+        let before = try contents()
+        #expect(throws: error, sourceLocation: location) {
+            try EncryptedDatabase.open(path, key: key.key, options: .init(createsFile: true))
+        }
+        #expect(throws: error, sourceLocation: location) {
+            try EncryptedDatabase.open(path, key: key.key, options: .init(isReadOnly: true))
+        }
+        let backup = try TemporaryFolder()
+        try Fixtures.encrypted(backup.path("backup.db"), key: key)
+        #expect(throws: EncryptedDatabaseError.self, sourceLocation: location) {
+            try DatabaseRestore(path, from: backup.path("backup.db"), form: .encrypted(key.key))
+                .run()
+        }
+        #expect(try contents() == before, sourceLocation: location)
+        if isSound != nil {
+            let report = try EncryptedDatabase.inspect(path, key: key.key)
+            #expect(report.journals.compactMap(\.mismatch) == [mismatch], sourceLocation: location)
+            #expect(report.damage == nil && !report.hasUnfinishedChange, sourceLocation: location)
+        }
+        #expect(try contents() == before, sourceLocation: location)
+    }
+
+    @Test(arguments: Leftover.allCases)
+    func aLeftoverOfAnotherSaltIsNotReplayed(_ leftover: Leftover) throws {
+        try make()
+        try make("backup.db")
+        try leftover.leave(of: path, key: key)
+        try replace(by: "backup.db")
+        // A change to a row doesn't write the first page of a log.
+        try expect(leftover == .log ? .key : .salt, leftover.rawValue)
+        try FileManager.default.removeItem(atPath: path + leftover.rawValue)
+        #expect(try rows() == ["zettel"])
+    }
+
+    @Test func aLeftoverOfAnotherKeyIsNotReplayed() throws {
+        try make()
+        let other = try TestKey.raw()
+        try folder.write("other.db", folder.databaseData())
+        try Crash.kill(
+            after: [
+                "PRAGMA rekey = \"\(other.spelling)\"", "PRAGMA journal_mode = WAL",
+                "PRAGMA wal_autocheckpoint = 0", "INSERT INTO t VALUES ('other')",
+            ],
+            of: path,
+            key: key
+        )
+        try replace(by: "other.db")
+        try expect(.key, "-wal")
+        let search = try KeySearch(path)
+        #expect(try search.settings(of: other.key) == nil)
+        #expect(try search.settings(of: key.key) == .current)
+    }
+
+    /// The log has all pages under the new key, and continues the database.
+    @Test func aChangeOfTheKeyThatIsOnlyInTheLogIsTheDatabasesOwn() throws {
+        try make()
+        let other = try TestKey.raw()
+        try run("PRAGMA journal_mode = WAL")
+        try Crash.kill(
+            after: ["PRAGMA wal_autocheckpoint = 0", "PRAGMA rekey = \"\(other.spelling)\""],
+            of: path,
+            key: key
+        )
+        try expect(.key, "-wal")
+        let queue = try EncryptedDatabase.open(path, key: other.key)
+        #expect(try queue.read { try String.fetchAll($0, sql: "SELECT a FROM t") } == ["zettel"])
+        try queue.close()
+    }
+
+    @Test func aLogOfAnotherStateIsNotReplayed() throws {
+        try make()
+        try run("PRAGMA journal_mode = WAL")
+        try folder.write("older.db", folder.databaseData())
+        try run("CREATE TABLE later(a)", "DROP TABLE many")
+        try Crash.kill(
+            after: ["PRAGMA wal_autocheckpoint = 0", "CREATE TABLE latest(a)"],
+            of: path,
+            key: key
+        )
+        let newer = try folder.databaseData()
+        try replace(by: "older.db")
+        try expect(.state, "-wal")
+        // With its own database, it is recovered.
+        try folder.write("notes.db", newer)
+        let queue = try EncryptedDatabase.open(path, key: key.key)
+        #expect(try queue.read { try $0.tableExists("latest") })
+        try queue.close()
+    }
+
+    @Test func aJournalOfAnotherStateIsNotRolledBack() throws {
+        try make()
+        try folder.write("older.db", folder.databaseData())
+        try run(
+            "DROP TABLE many; VACUUM",
+            "CREATE TABLE other(a, b); CREATE INDEX i ON other(a)",
+            """
+            WITH RECURSIVE c(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM c WHERE i < 300)
+            INSERT INTO other SELECT hex(randomblob(100)), i FROM c
+            """
+        )
+        try Crash.kill(
+            after: ["PRAGMA cache_size = 2", "BEGIN", "UPDATE other SET a = hex(randomblob(90))"],
+            of: path,
+            key: key
+        )
+        let newer = try folder.databaseData()
+        try replace(by: "older.db")
+        try expect(.state, "-journal")
+        try folder.write("notes.db", newer)
+        #expect(try rows() == ["zettel"])
+    }
+
+    @Test func aJournalThatWouldEmptyAWrittenDatabaseIsNotRolledBack() throws {
+        try make()
+        try folder.write("notes.db-journal", Crash.journalOfNothing)
+        try expect(.emptyDatabase, "-journal")
+        let other = try TestKey.raw()
+        #expect(throws: EncryptedDatabaseError.wrongKey(path: path)) {
+            try EncryptedDatabase.open(path, key: other.key, options: .init(createsFile: true))
+        }
+        #expect(try folder.data("notes.db-journal") == Crash.journalOfNothing)
+    }
+
+    @Test(arguments: Leftover.allCases)
+    func aLeftoverOfAnotherPageSizeIsNotReplayed(_ leftover: Leftover) throws {
+        try make()
+        let cipher = try CipherSettings.current.with(pageSize: 8192)
+        let other = try TemporaryFolder()
+        let queue = try EncryptedDatabase.open(
+            other.database,
+            key: key.key,
+            options: .init(createsFile: true, cipher: cipher)
+        )
+        try queue.write { try $0.execute(sql: "CREATE TABLE t(a); INSERT INTO t VALUES (1)") }
+        try queue.close()
+        let statements = ["PRAGMA cipher_page_size = 8192"]
+        try Crash.kill(
+            after: statements
+                + (leftover == .log
+                    ? ["PRAGMA journal_mode = WAL", "INSERT INTO t VALUES (2)"]
+                    : [
+                        "PRAGMA cache_size = 2", "BEGIN", "CREATE TABLE filler(a)",
+                        """
+                        WITH RECURSIVE c(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM c WHERE i < 50)
+                        INSERT INTO filler SELECT randomblob(7000) FROM c
+                        """,
+                    ]),
+            of: other.database,
+            key: key
+        )
+        let name = "notes.db" + leftover.rawValue
+        try folder.write(name, other.data(name))
+        try expect(.pageSize, leftover.rawValue)
+    }
+
+    @Test(arguments: [nil, ""] as [String?])
+    func aLogWhoseDatabaseIsGoneIsKept(_ content: String?) throws {
+        try make()
+        try Crash.leaveLog(of: path, key: key)
+        try FileManager.default.removeItem(atPath: path)
+        if let content { try folder.write("notes.db", content.utf8) }
+        try expect(.missingDatabase, "-wal", isSound: nil)
+        let store = EncryptedStore(
+            path: path,
+            keyStore: InMemoryKeyStore(),
+            service: "test",
+            account: "main"
+        )
+        #expect(throws: (any Error).self) { try store.open() }
+        #expect(try folder.names.contains("notes.db-wal"))
+    }
+
+    /// The journal has the pages of a change to a database that is gone.
+    @Test func aJournalWhoseDatabaseIsGoneIsKept() throws {
+        try make()
+        try Crash.leaveJournal(of: path, key: key)
+        try FileManager.default.removeItem(atPath: path)
+        try expect(.missingDatabase, "-journal", isSound: nil)
+    }
+
+    // MARK: - Plaintext
+
+    private func plaintextExpects(_ mismatch: JournalMismatch, _ suffix: String) throws {
+        let before = try folder.snapshot()
+        #expect(
+            throws: EncryptedDatabaseError.otherJournal(
+                path: path,
+                journal: path + suffix,
+                mismatch: mismatch,
+                isSound: true
+            )
+        ) { try EncryptedDatabase.openPlaintext(path) }
+        #expect(try folder.snapshot() == before)
+    }
+
+    @Test(arguments: Leftover.allCases)
+    func anEncryptedLeftoverIsNotWrittenIntoAPlaintextDatabase(_ leftover: Leftover) throws {
+        try make()
+        try leftover.leave(of: path, key: key)
+        try FileManager.default.removeItem(atPath: path)
+        let plain = try TemporaryFolder()
+        try Fixtures.plaintext(plain.database)
+        try folder.write("notes.db", plain.databaseData())
+        // The journal has the first page.
+        try plaintextExpects(leftover == .log ? .content : .salt, leftover.rawValue)
+    }
+
+    @Test func aLogOfAnotherStateIsNotWrittenIntoAPlaintextDatabase() throws {
+        try Fixtures.plaintext(path)
+        let older = try folder.databaseData()
+        let queue = try EncryptedDatabase.openPlaintext(path)
+        try queue.writeWithoutTransaction { db in
+            for table in ["b", "c", "d"] { try db.execute(sql: "CREATE TABLE \(table)(a)") }
+            try db.execute(sql: "PRAGMA journal_mode = WAL; CREATE TABLE e(a)")
+        }
+        let log = try folder.data("notes.db-wal")
+        try queue.close()
+        try folder.write("notes.db", older)
+        try folder.write("notes.db-wal", log)
+        try plaintextExpects(.state, "-wal")
+    }
+}
