@@ -164,20 +164,28 @@ def cell(maker, form, file, leftover, is_log):
         main = main[:100] + bytes(64) + main[164:]
     elif file == "zeroed":
         main = bytes(4096) + main[4096:]
-    return main, side, suffix, relation(main, side, mine, theirs, own, is_torn), theirs.key, mine
+    return (
+        main,
+        side,
+        suffix,
+        relation(main, side, mine, theirs, state, base, is_torn),
+        theirs.key,
+        mine,
+    )
 
 
-def relation(main, side, mine, theirs, own, is_torn):
+def relation(main, side, mine, theirs, state, base, is_torn):
     """What a leftover is to its file, as far as it can be known."""
     if side is None:
         return "none"
     if not main:
         return "orphan"
     found = make.frames(side)[1]
-    if own or theirs.wal and not found:
+    if theirs == mine and base == state or theirs.wal and not found:
         return "torn" if is_torn else "own"
-    # Each version of the first page says which one it follows.
-    if any(number == 1 for number, _, _ in found):
+    # Each version of the first page says which one it follows. Two that follow the same one are alike: then
+    # the file may have begun its log anew.
+    if any(number == 1 for number, _, _ in found) and not (theirs == mine and state == base + 1):
         return "foreign"
     # Pages that aren't authenticated can be anybody's.
     known = [

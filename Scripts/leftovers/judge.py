@@ -106,10 +106,11 @@ class Judge:
         found += self.false_sentences(command, status, text, is_same, lost)
         if command.output and status == 0:
             self.judge_output(found, folder / "out.db", extra)
-        if command.name == "salvage":
-            self.judge_salvage(found, folder / "out.db", status, text)
         if cell.relation == "untold":
             found = [("can't be told: " + kind, detail) for kind, detail in found]
+        if command.name == "salvage":
+            # It can try the file with and without what lies beside it.
+            self.judge_salvage(found, folder / "out.db", status, text)
         return found
 
     def sound_in_place(self, folder, extra):
@@ -181,12 +182,12 @@ class Judge:
         claim(r"holds committed", not commits, "committed changes")
         alone = self.alone is not None and self.alone[1]
         claim(
-            r"the database is sound|is sound by itself",
+            r"without [^.]*, the database is sound|is sound by itself",
             cell.relation == "foreign" and not alone,
             "the file is sound",
         )
         claim(
-            r"the database (itself )?is not sound|isn't sound",
+            r"without [^.]*, the database (is not|isn't) sound",
             cell.relation == "foreign" and alone,
             "the file isn't sound",
         )
@@ -234,12 +235,13 @@ class Judge:
         rows = (
             matrix.union(self.engine.read(output.read_bytes())) if output.exists() else frozenset()
         )
-        readable = truth[0] if truth else frozenset()
-        if self.cell.relation == "untold":
-            best = max(
-                (self.alone or (frozenset(),))[0], (self.beside or (frozenset(),))[0], key=len
-            )
-            readable = best
+        choices = [truth]
+        if self.cell.relation in ("foreign", "untold"):
+            # What has more rows, with or without what lies beside the file.
+            choices = [self.alone, self.beside]
+        choices = [found[0] for found in choices if found] or [frozenset()]
+        most = max(map(len, choices))
+        readable = min((c for c in choices if len(c) == most), key=lambda c: len(c - rows))
         missing = readable - rows
         if self.cell.relation == "torn":
             # It may know newer versions of rows, from behind the tear.
