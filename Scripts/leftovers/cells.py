@@ -247,30 +247,30 @@ class Engine:
                 break
         return found
 
-    @staticmethod
-    def open(path, pragmas):
-        db = sqlcipher3.connect(str(path), isolation_level=None)
-        rows, sound = set(), False
-        try:
-            db.execute("PRAGMA cipher_log_level = NONE")
-            for pragma in pragmas:
-                db.execute(pragma).fetchall()
-            db.execute("PRAGMA cipher_log_level = NONE")
-            for order in ("ASC", "DESC"):
-                try:
-                    for row in db.execute(f"SELECT id, body FROM notes ORDER BY id {order}"):
-                        rows.add(row)
+    def open(self, path, pragmas):
+        """The rows from both ends, up to a page that can't be read; and whether everything is sound."""
+        rows, opens = set(), False
+        for order in ("ASC", "DESC"):
+            # SQLCipher reads nothing more on a connection that has met such a page.
+            db = sqlcipher3.connect(str(path), isolation_level=None)
+            try:
+                db.execute("PRAGMA cipher_log_level = NONE")
+                for pragma in pragmas:
+                    db.execute(pragma).fetchall()
+                db.execute("PRAGMA cipher_log_level = NONE")
+                opens = bool(db.execute("SELECT 1 FROM sqlite_schema").fetchall())
+                for row in db.execute(f"SELECT id, body FROM notes ORDER BY id {order}"):
+                    rows.add(row)
+                sound = bool(rows) and db.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
+                if sound and pragmas:
+                    sound = not db.execute("PRAGMA cipher_integrity_check").fetchall()
+                return rows, sound
+            except (sqlcipher3.DatabaseError, UnicodeDecodeError):
+                if not opens:
                     break
-                except sqlcipher3.DatabaseError:
-                    continue
-            sound = bool(rows) and db.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
-            if sound and pragmas:
-                sound = not db.execute("PRAGMA cipher_integrity_check").fetchall()
-        except (sqlcipher3.DatabaseError, UnicodeDecodeError):
-            sound = False
-        finally:
-            db.close()
-        return rows, sound
+            finally:
+                db.close()
+        return rows, False
 
 
 def union(found):
