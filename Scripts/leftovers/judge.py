@@ -237,11 +237,13 @@ class Judge:
         )
         choices = [truth]
         if self.cell.relation in ("foreign", "untold"):
-            # What has more rows, with or without what lies beside the file.
             choices = [self.alone, self.beside]
         choices = [found[0] for found in choices if found] or [frozenset()]
-        most = max(map(len, choices))
-        readable = min((c for c in choices if len(c) == most), key=lambda c: len(c - rows))
+        # What has more rows, with or without what lies beside the file. What isn't its own, it may leave out.
+        least = max(map(len, choices))
+        if self.cell.relation == "foreign" and self.alone:
+            least = len(self.alone[0])
+        readable = min((c for c in choices if len(c) >= least), key=lambda c: len(c - rows))
         missing = readable - rows
         if self.cell.relation == "torn":
             # It may know newer versions of rows, from behind the tear.
