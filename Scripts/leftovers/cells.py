@@ -187,12 +187,14 @@ def relation(main, side, mine, theirs, state, base, is_torn):
     # the file may have begun its log anew.
     if any(number == 1 for number, _, _ in found) and not (theirs == mine and state == base + 1):
         return "foreign"
-    # Pages that aren't authenticated can be anybody's.
-    known = [
-        (line.form, line.page, None if line.form.plain else (line.key, line.salt))
-        for line in (mine, theirs)
-    ]
-    return "untold" if known[0] == known[1] else "foreign"
+    return "untold" if known_of_pages(mine) == known_of_pages(theirs) else "foreign"
+
+
+def known_of_pages(line):
+    """What shows whose a page is that isn't the first one. Only the HMAC of a raw key has the salt."""
+    key = None if line.form.plain else line.key
+    salt = None if line.form.plain or line.form.name == "no-hmac" else line.salt
+    return line.form, line.page, key, salt
 
 
 class Engine:
@@ -263,7 +265,8 @@ class Engine:
                     rows.add(row)
                 sound = bool(rows) and db.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
                 if sound and pragmas:
-                    sound = not db.execute("PRAGMA cipher_integrity_check").fetchall()
+                    found = db.execute("PRAGMA cipher_integrity_check").fetchall()
+                    sound = all("HMAC is not enabled" in text for (text,) in found)
                 return rows, sound
             except (sqlcipher3.DatabaseError, UnicodeDecodeError):
                 if not opens:
