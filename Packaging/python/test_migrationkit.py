@@ -1,4 +1,7 @@
 """Tests the module against the built tool: test_migrationkit.py, with its path in TOOL."""
+import decimal
+import enum
+import math
 import os
 import pathlib
 import secrets
@@ -81,7 +84,8 @@ class StoreTests(unittest.TestCase):
 
     def test_values_come_back_as_they_were(self):
         self.store.migrate(self.folder)
-        for value in [None, 7, -(2**62), 1.5, "it's", "", "12", "null", "x'00'", "a\nb", "ä", b"", b"\0\xff"]:
+        for value in [None, 7, -(2**62), -(2**63), 2**63 - 1, 1.5, -0.0, 1e300, 5e-324, 1e16, "it's", "", "12",
+                      "1e999", "nan", "null", "x'00'", "a\nb", "ä", b"", b"\0\xff"]:
             rows = self.store.query("SELECT :v AS v", {"v": value})
             self.assertEqual(rows, [{"v": value}])
             self.assertIs(type(rows[0]["v"]), type(value))
@@ -89,6 +93,31 @@ class StoreTests(unittest.TestCase):
         self.assertEqual(self.store.query("SELECT body FROM note"), [{"body": "milk"}])
         self.assertCode("sqlRefused", self.store.query, "DELETE FROM note")
         self.assertCode("sqlInvalid", self.store.query, "SELEC")
+
+    def test_values_of_other_types_are_bound_as_what_they_are(self):
+        self.store.migrate(self.folder)
+
+        class Number(enum.IntEnum):
+            ONE = 1
+
+        class Word(str, enum.Enum):
+            MILK = "milk"
+
+        for value, bound in [(bytearray(b"ab"), b"ab"), (memoryview(b"ab"), b"ab"), (True, 1),
+                             (Number.ONE, 1), (Word.MILK, "milk")]:
+            rows = self.store.query("SELECT :v AS v", {"v": value})
+            self.assertEqual(rows, [{"v": bound}])
+            self.assertIs(type(rows[0]["v"]), type(bound))
+
+    def test_values_that_cannot_be_bound_are_refused(self):
+        self.store.migrate(self.folder)
+        for value, error in [(math.inf, ValueError), (-math.inf, ValueError), (math.nan, ValueError),
+                             (2**63, OverflowError), (-(2**63) - 1, OverflowError),
+                             (decimal.Decimal("1.5"), TypeError), ([1], TypeError), ("a\0b", ValueError)]:
+            with self.assertRaises(error):
+                self.store.query("INSERT INTO note (body) VALUES (:v)", {"v": value}, write=True)
+        self.assertEqual(self.store.query("SELECT count(*) AS n FROM note"), [{"n": 0}])
+        self.assertEqual(self.store.query("SELECT 9e999 AS a, -9e999 AS b"), [{"a": math.inf, "b": -math.inf}])
 
     def test_verifies(self):
         self.store.migrate(self.folder)

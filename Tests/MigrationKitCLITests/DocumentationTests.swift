@@ -113,6 +113,31 @@ import Testing
         }
     }
 
+    /// A name that isn't ours can be taken by a stranger, whose program would then be run.
+    @Test func nothingIsInstalledByANameThatAStrangerCanTake() throws {
+        let folders = ["README.md", "Documentation", "Packaging", "Sources", "Keys", "Examples", "Scripts"]
+        let installs = #"(?:pipx?3?|python3? -m pip|npm|npx|cargo|brew|gem|go)"#
+            + #" (?:install|add|i|get|run)((?: [^\s`"',;]+)*)"#
+        for file in folders.flatMap(files(in:)) {
+            guard let text = try? text(file) else { continue }
+            for words in try matches(of: installs, in: text) {
+                let names = words.split(separator: " ").filter { !$0.hasPrefix("-") }
+                for name in names where name.lowercased().contains("migrationkit") {
+                    #expect(name.contains("/"), "\(file): \(words)")
+                }
+            }
+        }
+    }
+
+    /// The paths of a folder's files, or the path of a file.
+    private func files(in path: String) -> [String] {
+        let folder = Self.root.appending(path: path).path
+        guard let names = FileManager.default.enumerator(atPath: folder)?.allObjects as? [String],
+            !names.isEmpty
+        else { return [path] }
+        return names.map { "\(path)/\($0)" }
+    }
+
     @Test func everyCommandIsInTheTable() throws {
         let listed = try table(headed: "command", in: "README.md")
             .flatMap { try matches(of: "`([a-z-]+)[^`]*`", in: $0[0]) }

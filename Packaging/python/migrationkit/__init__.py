@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import math
 import os
 import pathlib
 import shutil
@@ -23,7 +24,7 @@ from typing import Any, Callable, Iterator, Mapping, Optional, Sequence, Union
 __all__ = ["Error", "Key", "Store", "ToolNotFound", "explain", "tool"]
 
 Path = Union[str, "os.PathLike[str]"]
-Value = Union[None, int, float, str, bytes]
+Value = Union[None, int, float, str, bytes, bytearray, memoryview]
 Report = dict[str, Any]
 Progress = Callable[[str], None]
 
@@ -57,7 +58,7 @@ class ToolNotFound(Error):
     """There is no migrationkit-cli, or it is too old for this module."""
 
     def __init__(self, message: str) -> None:
-        super().__init__("toolNotFound", message, "pip install migrationkit-cli")
+        super().__init__("toolNotFound", message, "Install the wheel that has this module, or put it on PATH.")
 
 
 @dataclasses.dataclass(frozen=True, repr=False)
@@ -188,13 +189,14 @@ class Store:
     ) -> list[dict[str, Any]]:
         """The rows of one statement, each with its columns' names.
 
-        parameters: the values of :name, @name or $name. Other users of this machine may see them in
+        parameters: the values of :name, @name or $name. A value that can't be stored as it is raises
+            a TypeError, ValueError or OverflowError. Other users of this machine may see the values in
             the list of processes; write what must stay secret with a connection of your own.
         write: whether rows may be changed; the schema and the migrations' record may not.
         """
         words = ["query"] + (["--write"] if write else [])
         for name, value in (parameters or {}).items():
-            words += ["--bind", f"{name}={_literal(value)}"]
+            words += ["--bind", f"{name}={_literal(name, value)}"]
         report = self.run(*words, "--file", "-", input=sql)
         return [{name: _value(of) for name, of in row.items()} for row in report.get("rows", [])]
 
@@ -230,21 +232,36 @@ class Store:
         return _run(executable, [*words, *options], keys, input, on_progress)
 
 
-def _literal(value: Value) -> str:
-    """A value as --bind reads it."""
+def _literal(name: str, value: Value) -> str:
+    """A value as --bind reads it. What it can't read is refused, and never becomes a text."""
     if value is None:
         return "null"
-    if isinstance(value, bytes):
-        return f"x'{value.hex()}'"
-    if isinstance(value, (int, float)):
-        return repr(int(value) if isinstance(value, bool) else value)
-    return f"'{value}'"
+    if isinstance(value, (bytes, bytearray, memoryview)):
+        return f"x'{bytes(value).hex()}'"
+    if isinstance(value, int):
+        if not -(2**63) <= value < 2**63:
+            raise OverflowError(f"the integer for :{name} has more than 64 bits, which SQLite can't store")
+        # An enumeration's own text is another one.
+        return int.__repr__(int(value))
+    if isinstance(value, float):
+        if math.isnan(value):
+            raise ValueError(f"the value for :{name} is not a number, which SQLite can't store; None is NULL")
+        if math.isinf(value):
+            raise ValueError(f"the value for :{name} is infinite: write 9e999 or -9e999 in the SQL")
+        return float.__repr__(value)
+    if isinstance(value, str):
+        return f"'{str.__str__(value)}'"
+    raise TypeError(
+        f"the value for :{name} is of the type {type(value).__name__}, not None, int, float, str or bytes"
+    )
 
 
 def _value(of: Any) -> Any:
-    """A value of a row: JSON has no blobs, so they come as hexadecimal digits."""
+    """A value of a row: JSON has neither blobs, which come as hexadecimal digits, nor infinities."""
     if isinstance(of, dict) and of.get("type") == "blob":
         return bytes.fromhex(of["hex"])
+    if isinstance(of, dict) and of.get("type") == "real":
+        return float(of["value"])
     return of
 
 
