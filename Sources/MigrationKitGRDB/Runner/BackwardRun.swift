@@ -69,7 +69,7 @@ struct BackwardRun {
                 given: try writer.writeWithoutTransaction(MigrationLedger.read)
             ),
             verified: try !steps.isEmpty && violations == nil
-                && runner.findsNoMissingParent(in: writer),
+                && runner.findsNothingFromBefore(in: writer),
             unchecked: monitor.unchecked,
             violations: violations,
             verificationSeconds: monitor.verificationSeconds

@@ -98,7 +98,7 @@ struct ForwardRun {
             steps: steps,
             pending: pending,
             verified: try verifies && !isPaused && violations == nil
-                && runner.findsNoMissingParent(in: writer),
+                && runner.findsNothingFromBefore(in: writer),
             unchecked: monitor.unchecked,
             violations: violations,
             newer: plan.newer,
@@ -141,7 +141,7 @@ struct ForwardRun {
                     try (checks + runner.checks).forEach { try $0.checkIsQuery() }
                     try GRDBMigrationVerifier.verifyEmptiness(in: db)
                     _ = try db.hasTable(MigrationJournal.table)
-                    plan.missingParents = try GRDBMigrationVerifier.missingParents(in: db)
+                    plan.earlier = try EarlierFaults(in: db)
                 }
                 return plan
             }
@@ -195,7 +195,7 @@ struct ForwardRun {
             db,
             isComplete: plan?.completes ?? false,
             checksForeignKeys: false,
-            missingBefore: plan?.missingParents ?? []
+            earlier: plan?.earlier ?? EarlierFaults()
         )
     }
 }

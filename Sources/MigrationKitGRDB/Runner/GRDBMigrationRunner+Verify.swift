@@ -82,6 +82,11 @@ extension GRDBMigrationRunner {
                 }
             } else {
                 isStructureSound = try runIntegrityChecks(in: writer, monitor)
+                // Most databases have no such tables.
+                let indexes = try? monitor.reading(writer, FullTextIndex.all)
+                if indexes?.isEmpty == false {
+                    try monitor.check("full_text", in: writer, GRDBMigrationVerifier.fullText)
+                }
             }
             indexes = requiredIndexes + indexes.filter { !requiredIndexes.contains($0) }
         }
@@ -207,12 +212,18 @@ extension GRDBMigrationRunner {
     }
 
     /// Whether a run may be called verified: a verification would find no reference to a missing
-    /// table, be it from before the run. A host's own verification decides for itself.
-    func findsNoMissingParent(in writer: any DatabaseWriter) throws -> Bool {
+    /// table, and no full-text table that finds missing rows, be it from before the run. A host's own
+    /// verification decides for itself.
+    func findsNothingFromBefore(in writer: any DatabaseWriter) throws -> Bool {
         guard integration.verifyIntegrity == nil, integration.verifyPostMigration == nil else {
             return true
         }
-        return try writer.writeWithoutTransaction(GRDBMigrationVerifier.missingParents).isEmpty
+        return try writer.writeWithoutTransaction { db in
+            try db.readingAtOnce {
+                try GRDBMigrationVerifier.missingParents(in: db).isEmpty
+                    && GRDBMigrationVerifier.strayIndexes(in: db).isEmpty
+            }
+        }
     }
 
     /// The checks that can run inside a transaction, and so before a commit.
@@ -222,8 +233,7 @@ extension GRDBMigrationRunner {
     ///     index.
     ///   - checksForeignKeys: Whether to check foreign keys. A run has checked them after each step
     ///     that asks for it.
-    ///   - missingBefore: The references to missing tables that a run found. It must leave no others,
-    ///     unless a pending step may create the table.
+    ///   - earlier: What a run found. It must leave nothing else, unless a pending step may mend it.
     ///
     /// - Returns: The tables that can't be checked here, each with what only the app has.
     @discardableResult
@@ -231,7 +241,7 @@ extension GRDBMigrationRunner {
         _ db: Database,
         isComplete: Bool,
         checksForeignKeys: Bool,
-        missingBefore: [MissingParent] = []
+        earlier: EarlierFaults = EarlierFaults()
     ) throws -> [String] {
         // SQLite's cached schema may differ from what a step has written into the schema table.
         try GRDBMigrationVerifier.readSchemaAnew(in: db)
@@ -245,7 +255,13 @@ extension GRDBMigrationRunner {
                 try GRDBMigrationVerifier.verifyForeignKeys(in: db)
             } else if isComplete {
                 let missing = try GRDBMigrationVerifier.missingParents(in: db)
-                if let new = missing.first(where: { !missingBefore.contains($0) }) {
+                if let new = missing.first(where: { !earlier.missingParents.contains($0) }) {
+                    throw new.error
+                }
+            }
+            if checksForeignKeys || isComplete {
+                let strays = try GRDBMigrationVerifier.strayIndexes(in: db)
+                if let new = strays.first(where: { !earlier.strayIndexes.contains($0) }) {
                     throw new.error
                 }
             }

@@ -22,7 +22,7 @@ struct MigrationPlan {
     let newer: [String]
 
     /// What is wrong before the run, and no fault of it.
-    var missingParents: [MissingParent] = []
+    var earlier = EarlierFaults()
 
     var isEmpty: Bool {
         pending.isEmpty && obsolete.isEmpty
@@ -65,5 +65,19 @@ struct MigrationPlan {
             .reduce(into: []) { $0.formUnion($1.mergedIdentifiers.intersection(applied)) }
         ledger = applied.subtracting(obsolete)
         completes = end == registry.steps.endIndex && pending.count <= limit
+    }
+}
+
+/// What is wrong with a database before a run.
+struct EarlierFaults {
+    private(set) var missingParents: [MissingParent] = []
+    private(set) var strayIndexes: [FullTextIndex] = []
+
+    /// Nothing.
+    init() {}
+
+    init(in db: Database) throws {
+        missingParents = try GRDBMigrationVerifier.missingParents(in: db)
+        strayIndexes = try GRDBMigrationVerifier.strayIndexes(in: db)
     }
 }

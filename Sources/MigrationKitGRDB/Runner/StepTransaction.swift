@@ -104,13 +104,16 @@ package struct StepTransaction {
     /// Runs the closure of a step that can't run in a transaction.
     ///
     /// - Throws: What the closure throws; `MigrationKitError.stepEndedTransaction(_:)` if it leaves
-    ///   a transaction open, which is then rolled back.
+    ///   a transaction open, which is then rolled back;
+    ///   ``GRDBMigrationVerificationError/fullTextMismatch(table:content:)`` if a full-text table
+    ///   doesn't match its content any more, as after `VACUUM`.
     package static func runWithout(
         _ identifier: String,
         in db: Database,
         _ body: (Database) throws -> Void
     ) throws {
         let settings = try ConnectionSettings.outsideTransaction(of: db)
+        let faults = try FullTextIndex.faults(in: db)
         let result = Result { try db.withSchemaSource(nil) { try body(db) } }
         let leftOpen = db.isInsideTransaction
         if leftOpen { try db.rollback() }
@@ -119,6 +122,7 @@ package struct StepTransaction {
         try result.get()
         try drop.get()
         if leftOpen { throw MigrationKitError.stepEndedTransaction(identifier) }
+        try FullTextIndex.check(since: faults, in: db)
     }
 
     /// Throws if steps can't share one transaction.

@@ -24,4 +24,21 @@ package struct VirtualTableText {
         arguments = tokens[open + 1..<max(open + 1, sql.end(ofGroupAt: open) - 1)]
             .map(\.exactMeaning).joined(separator: " ")
     }
+
+    /// The table or view that a full-text table reads its texts from, in lower case; `nil` if it has
+    /// them itself, or none. <https://www.sqlite.org/fts5.html#external_content_tables>
+    package var contentTable: String? { fullTextOption("CONTENT") }
+
+    /// The column of it that gives the rowids, in lower case; `nil` if it isn't named.
+    package var contentRowID: String? { fullTextOption("CONTENT_ROWID") }
+
+    private func fullTextOption(_ option: String) -> String? {
+        guard ["fts3", "fts4", "fts5"].contains(module) else { return nil }
+        let tokens = SQLTokens(arguments).tokens
+        let place = tokens.indices.dropLast(2).first {
+            tokens[$0].isWord(option) && tokens[$0 + 1].text == "="
+        }
+        guard let name = place.map({ tokens[$0 + 2].name }), !name.isEmpty else { return nil }
+        return name
+    }
 }

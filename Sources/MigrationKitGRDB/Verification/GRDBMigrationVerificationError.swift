@@ -21,6 +21,10 @@ public enum GRDBMigrationVerificationError: Error, Equatable, Sendable {
     /// The table of a required index doesn't exist.
     case missingTable(table: String, index: String)
 
+    /// A full-text table doesn't match the table or view with its texts, whose rows it finds by their
+    /// rowids. `VACUUM` gives the rows of a table without an `INTEGER PRIMARY KEY` other ones.
+    case fullTextMismatch(table: String, content: String)
+
     /// What a step requires doesn't hold. The step wasn't begun.
     case requirementFailed(step: String, CheckViolations)
 
@@ -45,6 +49,9 @@ extension GRDBMigrationVerificationError: LocalizedError {
             "the index '\(index)' on the table '\(table)' is missing"
         case .missingTable(let table, let index):
             "the table '\(table)' is missing, and with it the index '\(index)'"
+        case .fullTextMismatch(let table, let content):
+            "the full-text table '\(table)' doesn't match the rows of '\(content)', which it finds by "
+                + "their rowids"
         case .requirementFailed(let step, let violations):
             "\(step) needs: \(violations.check); \(violations.rows)"
         case .checkFailed(let violations):
@@ -65,6 +72,12 @@ extension GRDBMigrationVerificationError: LocalizedError {
             "'PRAGMA foreign_key_check' lists them. Correct the rows, or the migration that left them."
         case .missingIndex, .missingTable:
             "Apply the migration that creates it, or correct the required name."
+        case .fullTextMismatch(let table, _):
+            """
+            Rebuild it: INSERT INTO \(GRDBMigrationSQLHelpers.quoted(table)) \
+            (\(GRDBMigrationSQLHelpers.quoted(table))) VALUES ('rebuild'). After VACUUM, or after a \
+            rebuild of the table with the texts, the same migration does so.
+            """
         case .requirementFailed:
             "Correct the rows, and run it again. The check's query lists them."
         case .checkFailed:
@@ -82,7 +95,7 @@ extension GRDBMigrationVerificationError: CodedError {
         case .quickCheckFailed(let result) where result.isAboutPages:
             ErrorCode("damaged", .inputOutput)
         case .quickCheckFailed, .missingParent, .foreignKeyViolations, .missingIndex,
-            .missingTable:
+            .missingTable, .fullTextMismatch:
             ErrorCode("verificationFailed", .verificationFailed)
         case .requirementFailed: ErrorCode("requirementFailed", .verificationFailed)
         case .checkFailed: ErrorCode("checkFailed", .verificationFailed)

@@ -25,8 +25,8 @@ public enum GRDBMigrationVerifier {
         }
     }
 
-    /// Checks the b-trees and records, and that every foreign key has its parent: the row, and the
-    /// table. A table whose schema needs a function, a collation, a module or a tokenizer that this
+    /// Checks the b-trees and records, that every foreign key has its parent: the row, and the
+    /// table, and that full-text tables find rows that exist, if rowids may change. A table whose schema needs a function, a collation, a module or a tokenizer that this
     /// connection doesn't have is left out.
     ///
     /// `quick_check` is `integrity_check` without comparing indexes with their tables. Its time is
@@ -36,11 +36,13 @@ public enum GRDBMigrationVerifier {
     ///
     /// - Parameter db: A connection to the database. Its uncommitted changes are checked, too.
     /// - Throws: ``GRDBMigrationVerificationError/quickCheckFailed(result:)``,
-    ///   ``GRDBMigrationVerificationError/missingParent(table:parent:)`` or
-    ///   ``GRDBMigrationVerificationError/foreignKeyViolations(count:)``.
+    ///   ``GRDBMigrationVerificationError/missingParent(table:parent:)``,
+    ///   ``GRDBMigrationVerificationError/foreignKeyViolations(count:)`` or
+    ///   ``GRDBMigrationVerificationError/fullTextMismatch(table:content:)``.
     public static func verifyIntegrity(in db: Database) throws {
         try verifyStructure(in: db)
         try verifyForeignKeys(in: db)
+        try verifyFullText(in: db)
     }
 
     /// Checks that indexes exist.

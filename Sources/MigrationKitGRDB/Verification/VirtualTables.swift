@@ -37,6 +37,35 @@ package enum VirtualTables {
             return VirtualTableText(sql).map { Table(name: row[0], module: $0.module) }
         }
     }
+
+    /// Runs the module's own check of a table. That of full-text search is a command that takes the
+    /// write lock, and changes nothing.
+    ///
+    /// - Throws: A `DatabaseError` with the code `SQLITE_CORRUPT` if something is wrong.
+    package static func runOwnCheck(of table: Table, in db: Database) throws {
+        let name = GRDBMigrationSQLHelpers.quoted(table.name)
+        switch table.module {
+        case "fts5":
+            // With 1, it is also compared with its content table.
+            // <https://www.sqlite.org/fts5.html#the_integrity_check_command>
+            try db.execute(
+                sql: "INSERT INTO main.\(name) (\(name), rank) VALUES ('integrity-check', 1)"
+            )
+        case "fts3", "fts4":
+            // <https://www.sqlite.org/fts3.html#the_integrity_check_command>
+            try db.execute(sql: "INSERT INTO main.\(name) (\(name)) VALUES ('integrity-check')")
+        case "rtree", "rtree_i32":
+            // <https://www.sqlite.org/rtree.html#integrity_checks_using_the_rtreecheck_sql_function>
+            let answer = try String.fetchOne(
+                db,
+                sql: "SELECT rtreecheck('main', ?)",
+                arguments: [table.name]
+            )
+            guard answer == "ok" else { throw DatabaseError(resultCode: .SQLITE_CORRUPT) }
+        default:
+            break
+        }
+    }
 }
 
 extension Database {

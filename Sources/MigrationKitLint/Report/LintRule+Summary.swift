@@ -29,6 +29,8 @@ extension LintRule {
         case .renamesOldTableFirst: "The old table is renamed first, and references follow it."
         case .danglingReference:
             "A foreign key, view or trigger refers to something that no longer exists."
+        case .vacuumRenumbersRows:
+            "VACUUM may give rows other rowids, by which something finds them."
         case .legacyAlterTable: "PRAGMA legacy_alter_table changes what a rename does."
         case .writableSchema: "PRAGMA writable_schema can damage the database."
         case .addColumnFails: "SQLite refuses to add the column."

@@ -44,6 +44,8 @@ public enum LintRule: String, CaseIterable, Codable, Sendable {
     case renamesOldTableFirst = "renames-old-table-first"
     /// A foreign key, view or trigger refers to something that no longer exists.
     case danglingReference = "dangling-reference"
+    /// `VACUUM` gives rows other rowids, by which a full-text table or something else finds them.
+    case vacuumRenumbersRows = "vacuum-renumbers-rows"
     /// `PRAGMA legacy_alter_table`.
     case legacyAlterTable = "legacy-alter-table"
     /// `PRAGMA writable_schema`.
@@ -134,6 +136,7 @@ public enum LintRule: String, CaseIterable, Codable, Sendable {
         switch self {
         case .cascadeDeletes, .rebuildLosesRows, .rebuildLosesColumn, .rebuildShiftsColumns,
             .rebuildLosesIndex, .rebuildLosesTrigger, .renamesOldTableFirst, .danglingReference,
+            .vacuumRenumbersRows,
             .addColumnFails, .dropColumnFails, .foreignKeyMismatch, .migrationFails,
             .migrationChanged, .migrationRemoved, .secretInMigration, .loadExtension:
             .error

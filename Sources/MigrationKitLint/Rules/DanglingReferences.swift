@@ -122,23 +122,9 @@ extension [StatementRecord] {
     }
 }
 
-extension SchemaModel.Table {
-    /// The table that a full-text table reads its content from; `nil` if it has its own.
-    fileprivate var contentTable: String? {
-        guard isVirtual, let module, module.hasPrefix("fts") else { return nil }
-        let words = SQLTokens(sql).tokens
-        let place = words.indices.dropLast(2).first {
-            words[$0].keyword == "CONTENT" && words[$0 + 1].text == "="
-        }
-        guard let place else { return nil }
-        let name = words[place + 2].text.unquotedName
-        return name.isEmpty ? nil : name
-    }
-}
-
 extension StatementRecord {
     /// Whether it writes into a full-text table, as its command `rebuild` does.
-    fileprivate func fills(_ table: String) -> Bool {
+    func fills(_ table: String) -> Bool {
         guard case .insert(let name, _) = kind else { return false }
         return name.isSameName(as: table)
     }

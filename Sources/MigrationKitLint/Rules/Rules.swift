@@ -12,6 +12,7 @@ enum Rules {
         LostObjects.check,
         RebuiltTable.check,
         DanglingReferences.check,
+        RenumberedRows.check,
         InstalledVersion.check,
         Transactions.check,
         Doubtful.check,

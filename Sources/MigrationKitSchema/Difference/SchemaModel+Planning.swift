@@ -59,16 +59,7 @@ extension SchemaModel.Table {
     }
 
     /// The table with the content of a full-text index.
-    /// <https://www.sqlite.org/fts5.html#external_content_tables>
-    var contentTable: String? {
-        guard let module, ["fts3", "fts4", "fts5"].contains(module) else { return nil }
-        let tokens = SQLTokens(moduleArguments).tokens
-        let place = tokens.indices.dropLast(2).first {
-            tokens[$0].isWord("CONTENT") && tokens[$0 + 1].text == "="
-        }
-        guard let name = place.map({ tokens[$0 + 2].name }), !name.isEmpty else { return nil }
-        return name
-    }
+    var contentTable: String? { isVirtual ? VirtualTableText(sql)?.contentTable : nil }
 }
 
 extension SchemaModel.Column {

@@ -48,7 +48,7 @@ extension VirtualTables {
                 continue
             }
             do {
-                try check(table, db)
+                try runOwnCheck(of: table, in: db)
             } catch let error as DatabaseError where error.isFinding {
                 if let need = error.need {
                     outcome.unchecked.append(need.text(about: table.name))
@@ -65,31 +65,6 @@ extension VirtualTables {
             ? "is damaged, or doesn't match its content"
             : "can't be checked: \(error.message ?? "SQLite \(error.resultCode.rawValue)")"
         return VerificationFinding("'\(table.name)' (\(table.module)) \(fault)", table: table.name)
-    }
-
-    private static func check(_ table: Table, _ db: Database) throws {
-        let name = GRDBMigrationSQLHelpers.quoted(table.name)
-        switch table.module {
-        case "fts5":
-            // With 1, it is also compared with its content table.
-            // <https://www.sqlite.org/fts5.html#the_integrity_check_command>
-            try db.execute(
-                sql: "INSERT INTO main.\(name) (\(name), rank) VALUES ('integrity-check', 1)"
-            )
-        case "fts3", "fts4":
-            // <https://www.sqlite.org/fts3.html#the_integrity_check_command>
-            try db.execute(sql: "INSERT INTO main.\(name) (\(name)) VALUES ('integrity-check')")
-        case "rtree", "rtree_i32":
-            // <https://www.sqlite.org/rtree.html#integrity_checks_using_the_rtreecheck_sql_function>
-            let answer = try String.fetchOne(
-                db,
-                sql: "SELECT rtreecheck('main', ?)",
-                arguments: [table.name]
-            )
-            guard answer == "ok" else { throw DatabaseError(resultCode: .SQLITE_CORRUPT) }
-        default:
-            break
-        }
     }
 }
 
