@@ -12,8 +12,8 @@ public func correctedStep() -> MigrationStep<Database> {
         apply: { db in
             try db.execute(
                 sql: """
-                    DELETE FROM account
-                    WHERE id NOT IN (SELECT min(id) FROM account GROUP BY email)
+                    DELETE FROM account WHERE email IS NOT NULL
+                        AND id NOT IN (SELECT min(id) FROM account GROUP BY email)
                     """
             )
             try db.execute(sql: "CREATE UNIQUE INDEX account_email ON account (email)")

@@ -104,7 +104,7 @@ import Testing
     }
 
     @Test(arguments: pages) func commandsAreAccepted(page: String) throws {
-        let lines = try matches(of: #"(?m)^\$ migrationkit-cli (.*)$"#, in: text(page))
+        let lines = try matches(of: #"(?m)^ *\$ migrationkit-cli (.*)$"#, in: text(page))
         for line in lines {
             let command = line.components(separatedBy: "  #")[0].components(separatedBy: " | ")[0]
             #expect(throws: Never.self, "\(command)") {
@@ -115,8 +115,11 @@ import Testing
 
     /// A name that isn't ours can be taken by a stranger, whose program would then be run.
     @Test func nothingIsInstalledByANameThatAStrangerCanTake() throws {
-        let folders = ["README.md", "Documentation", "Packaging", "Sources", "Keys", "Examples", "Scripts"]
-        let installs = #"(?:pipx?3?|python3? -m pip|npm|npx|cargo|brew|gem|go)"#
+        let folders = [
+            "README.md", "Documentation", "Packaging", "Sources", "Keys", "Examples", "Scripts",
+        ]
+        let installs =
+            #"(?:pipx?3?|python3? -m pip|npm|npx|cargo|brew|gem|go)"#
             + #" (?:install|add|i|get|run)((?: [^\s`"',;]+)*)"#
         for file in folders.flatMap(files(in:)) {
             guard let text = try? text(file) else { continue }
