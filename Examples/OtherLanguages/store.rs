@@ -1,5 +1,5 @@
 // Migrates a store with a key that the program has: rustc store.rs
-use std::io::{self, Write};
+use std::io::{self, Read, Write};
 use std::process::{Command, ExitCode, Stdio};
 
 /// The tool's exit code, and its report: JSON, on success and after an error.
@@ -11,17 +11,18 @@ fn migrate(store: &str, folder: &str, key: &[u8]) -> io::Result<(i32, String)> {
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
         .spawn()?;
-    // Dropped at the end of the statement: the key ends here.
-    tool.stdin.take().unwrap().write_all(key)?;
+    // Dropped at the end of the statement: the key ends here. If the tool has ended, it says why.
+    let _ = tool.stdin.take().unwrap().write_all(key);
     let output = tool.wait_with_output()?;
     let report = if output.status.success() { output.stdout } else { output.stderr };
-    Ok((output.status.code().unwrap_or(-1), String::from_utf8_lossy(&report).into_owned()))
+    // A signal has no exit code.
+    Ok((output.status.code().unwrap_or(70), String::from_utf8_lossy(&report).into_owned()))
 }
 
 fn main() -> io::Result<ExitCode> {
     let words: Vec<String> = std::env::args().collect();
     let mut key = String::new();
-    io::stdin().read_line(&mut key)?;
+    io::stdin().read_to_string(&mut key)?;
     let (code, report) = migrate(&words[1], &words[2], key.as_bytes())?;
     print!("{code} {report}");
     Ok(ExitCode::from(code as u8))
