@@ -267,7 +267,7 @@ let package = Package(
                 "TestSupport",
                 .product(name: "GRDB", package: "GRDB.swift"),
             ],
-            exclude: ["Cases", "Stories"]
+            exclude: ["Cases", "PageExamples", "Stories"]
         ),
         .testTarget(
             name: "MigrationKitGRDBTests",
@@ -396,9 +396,11 @@ let package = Package(
                 "MigrationKit",
                 "MigrationKitGRDB",
                 "MigrationKitSchema",
+                "MigrationKitLint",
                 "MigrationKitRescue",
                 "MigrationKitSQL",
                 "MigrationKitSQLCipher",
+                "MigrationKitTestSupport",
                 "SecretService",
                 "TestSupport",
                 .product(name: "GRDB", package: "GRDB.swift"),

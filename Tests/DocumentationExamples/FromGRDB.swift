@@ -38,6 +38,7 @@ public func migrateAsBefore(_ database: DatabaseQueue) throws {
 public func copyNotes(into database: DatabaseQueue, key: DatabaseKey) throws {
     try database.writeWithoutTransaction { db in
         try EncryptedDatabase.attach("/home/me/old.db", as: "old", key: key, to: db)
-        try db.execute(sql: "INSERT INTO notes SELECT * FROM old.notes; DETACH DATABASE old")
+        try db.execute(sql: "INSERT INTO notes (id, title) SELECT id, title FROM old.notes")
+        try db.execute(sql: "DETACH DATABASE old")
     }
 }

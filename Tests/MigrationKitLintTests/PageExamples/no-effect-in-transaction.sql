@@ -1,0 +1,5 @@
+-- tables
+-- example 1: finds
+-- example 2: keeps
+-- then: PRAGMA journal_mode
+--   wal

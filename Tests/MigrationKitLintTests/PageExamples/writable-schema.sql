@@ -1,0 +1,9 @@
+-- tables
+CREATE TABLE notes (id INTEGER PRIMARY KEY, title TEXT);
+-- rows
+INSERT INTO notes (title) VALUES ('a'), (NULL);
+-- example 1: finds
+-- example 2: keeps
+-- then: SELECT id, quote(title) FROM notes
+--   1|'a'
+--   2|''
