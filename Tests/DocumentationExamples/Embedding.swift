@@ -7,7 +7,7 @@ import SecretService
 // The example of Documentation/Embedding.md, compiled as it stands there: in a blocking function, in
 // an asynchronous one, and with the asynchronous forms. `DocumentationExampleTests` compares the texts.
 
-func launch(path: String) throws -> DatabaseQueue {
+public func launch(path: String) throws -> DatabaseQueue {
     let runner = try GRDBMigrationRunner(
         steps: [
             .init(
@@ -34,7 +34,7 @@ func launch(path: String) throws -> DatabaseQueue {
     return database
 }
 
-func blockingLaunch(path: String) async throws -> DatabaseQueue {
+public func blockingLaunch(path: String) async throws -> DatabaseQueue {
     let runner = try GRDBMigrationRunner(
         steps: [
             .init(
@@ -61,7 +61,7 @@ func blockingLaunch(path: String) async throws -> DatabaseQueue {
     return database
 }
 
-func asyncLaunch(path: String) async throws -> DatabaseQueue {
+public func asyncLaunch(path: String) async throws -> DatabaseQueue {
     let runner = try GRDBMigrationRunner(
         steps: [
             .init(

@@ -7,12 +7,12 @@ import SecretService
 
 // The examples of Documentation/FirstLaunch.md. `DocumentationExampleTests` compares the texts.
 
-enum Launch {
+public enum Launch {
     case open(DatabaseQueue)
     case ask(String)
 }
 
-func launch(in folder: String, with runner: GRDBMigrationRunner) async throws -> Launch {
+public func launch(in folder: String, with runner: GRDBMigrationRunner) async throws -> Launch {
     let store = EncryptedStore(
         path: folder + "/notes.db",
         keyStore: SecretServiceKeyStore(),

@@ -10,7 +10,7 @@ func checkFolder() throws {
     try check.everything()
 }
 
-func checkNotes(_ check: MigrationCheck) throws {
+public func checkNotes(_ check: MigrationCheck) throws {
     try check.rows(
         plantedAt: "0001_create_notes",
         plant: { db in
