@@ -208,8 +208,7 @@ public enum MigrationCLI {
                 if command.needsNoDatabase { context.settingsSource.acceptOthers() }
                 context.warnAboutUnknownVariables()
                 if let named = command as? any DatabaseCommand {
-                    let words = RootCommand.subcommandNames + namesElsewhere.keys
-                    command = try named.withArgument(besides: Set(words))
+                    command = try named.withArgument(in: context)
                 }
                 if let command = command as? any DatabaseUsing {
                     try command.database.file.extensions.forEach(SQLiteExtensions.use)
@@ -251,6 +250,30 @@ public enum MigrationCLI {
         "sql": "query", "select": "query", "console": "shell", "sqlcipher": "shell",
         "completion": "completions",
     ]
+
+    /// What other tools call all migrations, or one of them by its place.
+    private static let wordsOfPlaces: Set = [
+        "all", "everything", "pending", "newest", "last", "next", "forward", "tip", "base", "zero",
+        "first",
+        "previous", "prev", "now",
+    ]
+
+    /// What a word means that stands after the name of a command, where a database's could stand.
+    ///
+    /// - Returns: What to type instead; `nil` if it is no word of this tool or of another one.
+    static func meaning(of word: String, after command: String) -> String? {
+        let word = word.lowercased()
+        if word == "help" { return "'\(command) --help' lists what it takes." }
+        if RootCommand.subcommandNames.contains(word) {
+            return word == command
+                ? "Give '\(command)' once." : "'\(word)' is a command of its own."
+        }
+        if let here = namesElsewhere[word] {
+            return here == command
+                ? "'\(command)' alone does that: leave out '\(word)'." : "Did you mean '\(here)'?"
+        }
+        return wordsOfPlaces.contains(word) ? "'\(command) --help' lists what it takes." : nil
+    }
 
     /// Throws if the command doesn't exist. Otherwise the parser would complain about its options.
     ///

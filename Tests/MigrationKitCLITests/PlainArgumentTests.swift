@@ -59,4 +59,80 @@ import Testing
         #expect(result.stderr.contains("encrypt \(path)"), "\(result)")
         #expect(result.stderr.contains("--no-encryption"), "\(result)")
     }
+
+    // MARK: - Words that are no database
+
+    private func expectNothingIsMade(
+        _ words: [String],
+        saying text: String,
+        sourceLocation: SourceLocation = #_sourceLocation
+    ) throws {
+        let before = try tool.folder.snapshot()
+        let result = try tool.run(words)
+        #expect(result.status == 64, "\(words): \(result)", sourceLocation: sourceLocation)
+        #expect(result.stderr.contains(text), "\(result)", sourceLocation: sourceLocation)
+        #expect(try tool.folder.snapshot() == before, sourceLocation: sourceLocation)
+    }
+
+    @Test(arguments: [
+        "0002", "2", "0002_row", "0002_row.sql", "0002_row.up.sql", "FOLDER/0002_row.sql",
+        "FOLDER/0002_row",
+    ])
+    func aMigrationIsNoDatabase(_ word: String) throws {
+        let word = word.replacing("FOLDER", with: tool.migrations)
+        let options = ["--migrations", tool.migrations] + key
+        for command in ["migrate", "plan", "rollback", "rehearse"] {
+            try expectNothingIsMade(
+                [command, word] + options,
+                saying: "'\(command) --to 0002_row'"
+            )
+        }
+        for command in ["status", "verify", "redo"] {
+            try expectNothingIsMade([command, word] + options, saying: "is a migration")
+        }
+    }
+
+    @Test func aPlainArgumentMakesNoDatabaseBesideTheNamedOne() throws {
+        let other = tool.folder.path("other.db")
+        let options = ["--migrations", tool.migrations] + key
+        var named = tool
+        named.environment["MIGRATIONKIT_DB_PATH"] = tool.database
+        let before = try tool.folder.snapshot()
+        let refused = try named.run(["migrate", other] + options)
+        #expect(refused.status == 64)
+        #expect(
+            refused.stderr.contains("the settings name another: \(tool.database)"),
+            "\(refused)"
+        )
+        #expect(try named.run(["restore", tool.database, other] + key).status == 64)
+        #expect(try tool.folder.snapshot() == before)
+
+        try named.useSettings()
+        named.environment["MIGRATIONKIT_DB_PATH"] = nil
+        try named.writeSettings("db-path = \"\(tool.database)\"")
+        #expect(try named.run(["migrate", other] + options).status == 64)
+        #expect(!FileManager.default.fileExists(atPath: other))
+        // The option says it clearly, and the same database is no other one.
+        #expect(try named.run(["migrate", "--db-path", other] + options).status == 0)
+        try FileManager.default.removeItem(atPath: tool.database)
+        #expect(try named.run(["migrate", tool.database] + options).status == 0)
+        // An existing one may be given.
+        #expect(try named.run(["migrate", other] + options).status == 0)
+    }
+
+    @Test(arguments: ["notes", "production", "7", "x.sql"])
+    func aBareWordMakesNoDatabase(_ word: String) throws {
+        let options = ["--migrations", tool.migrations] + key
+        try expectNothingIsMade(["migrate", word] + options, saying: "--db-path \(word)")
+        #expect(!FileManager.default.fileExists(atPath: word))
+    }
+
+    @Test func aNameOfAMigrationThatIsThereIsNotTakenAgain() throws {
+        for word in ["help", "0002_row"] {
+            try expectNothingIsMade(
+                ["create", word, "--migrations", tool.migrations],
+                saying: "'\(word)'"
+            )
+        }
+    }
 }

@@ -254,14 +254,18 @@ import Testing
     }
 
     /// Otherwise `migrate up` would create a database.
-    @Test(arguments: ["up", "run", "latest", "down", "status", "migrate"])
+    @Test(arguments: [
+        "up", "run", "latest", "down", "status", "migrate", "help", "head", "All", "UP",
+    ])
     func wordOfAnotherToolIsNoDatabase(_ word: String) throws {
-        try expectRefusal(
-            ["migrate", word] + key + migrations,
-            "usage",
-            saying: "'\(word)' isn't a database",
-            "'./\(word)'"
-        )
+        for command in ["migrate", "status", "rollback", "verify", "plan"] {
+            try expectRefusal(
+                [command, word] + key + migrations,
+                "usage",
+                saying: "'\(word)' isn't a database",
+                "'--db-path \(word)'"
+            )
+        }
     }
 
     // MARK: - Standard Input

@@ -41,6 +41,8 @@ struct InspectCommand: DatabaseCommand {
     @OptionGroup(title: "Database") var encryption: EncryptionOptions
     @OptionGroup(title: "Database") var settings: SettingsOptions
 
+    var config: String? { settings.config }
+
     var isReport: Bool { true }
 
     func run(in context: CommandContext) throws {

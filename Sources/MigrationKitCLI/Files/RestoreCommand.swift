@@ -31,6 +31,8 @@ struct RestoreCommand: CopyCommand, DatabaseCommand {
         )
     }
 
+    static var createsDatabase: Bool { true }
+
     @Argument(
         help: ArgumentHelp("The backup, in place of --from.", valueName: "backup"),
         completion: .file()

@@ -27,6 +27,8 @@ struct KeyCheckCommand: DatabaseCommand {
     @OptionGroup(title: "Database") var database: KeyedDatabaseOptions
     @OptionGroup(title: "Database") var settings: SettingsOptions
 
+    var config: String? { settings.config }
+
     func run(in context: CommandContext) throws {
         context.settingsSource.use(settings.config)
         let options = try database.resolved(in: context)

@@ -34,6 +34,8 @@ struct KeyDoctorCommand: DatabaseCommand {
     @OptionGroup(title: "Key") var keychain: KeychainOptions
     @OptionGroup(title: "Key") var settings: SettingsOptions
 
+    var config: String? { settings.config }
+
     var isReport: Bool { true }
 
     func run(in context: CommandContext) throws {

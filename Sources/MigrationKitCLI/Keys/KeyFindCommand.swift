@@ -47,6 +47,8 @@ struct KeyFindCommand: DatabaseCommand {
     @OptionGroup(title: "Key") var keychain: KeychainOptions
     @OptionGroup(title: "Key") var settings: SettingsOptions
 
+    var config: String? { settings.config }
+
     var isReport: Bool { true }
 
     func validate() throws {

@@ -49,6 +49,8 @@ struct KeyRotateCommand: DatabaseCommand {
     @OptionGroup(title: "Database") var database: StoredKeyDatabaseOptions
     @OptionGroup(title: "Database") var settings: SettingsOptions
 
+    var config: String? { settings.config }
+
     func validate() throws {
         try checkNotEmpty(keepOriginal, "--keep-original")
         if discardOldKey, keepOriginal != nil {

@@ -105,6 +105,7 @@ struct CreateCommand: DifferenceCommand {
         if migrations.migrations == nil {
             try context.checkPlace(ofFound: "migrations", migrations.path(in: context))
         }
+        try checkName(in: context)
         if let to { return try writeDifference(to: to, in: context) }
         let rebuilding = try rebuild.map { try RebuildMigration(of: $0, migrations, context) }
         let created = try MigrationFolder.create(
@@ -133,6 +134,25 @@ struct CreateCommand: DifferenceCommand {
         }
         context.output("Write the SQL into \(them); 'plan' then shows what would run.")
         context.output("'lint' finds what would lose data or fail in it.")
+    }
+
+    /// Refuses a name that was meant otherwise.
+    private func checkName(in context: CommandContext) throws {
+        guard name != "help" else {
+            throw CommandError(
+                ErrorCode("usage", .usage),
+                "'help' is no name of a migration",
+                "'create --help' lists what the command takes."
+            )
+        }
+        // What is wrong with the folder is said when the file is written.
+        let runner = try? migrations.load(in: context, ofStranger: true).runner
+        guard let name, runner?.migrationIdentifiers.contains(name) == true else { return }
+        throw CommandError(
+            ErrorCode("usage", .usage),
+            "there is a migration '\(name)' already",
+            "Nothing was created. 'plan' shows its SQL if it is pending. A new one needs another name."
+        )
     }
 
     /// The paths are what a script asks for.

@@ -21,6 +21,8 @@ struct DowngradeCommand: StoreCommand, DatabaseCommand {
         )
     }
 
+    static var migrationOption: String? { "--to" }
+
     @OptionGroup var argument: DatabaseArgument
 
     @Option(

@@ -31,6 +31,8 @@ struct HistoryCommand: DatabaseCommand {
     /// Not needed, but accepted: users give these options to every command.
     @OptionGroup(title: "Migrations") var migrations: MigrationsOptions
 
+    var config: String? { migrations.config }
+
     var isReport: Bool { true }
 
     func run(in context: CommandContext) throws {

@@ -21,6 +21,9 @@ struct MigrateCommand: StoreCommand, DatabaseCommand {
         )
     }
 
+    static var createsDatabase: Bool { true }
+    static var migrationOption: String? { "--to" }
+
     @OptionGroup var argument: DatabaseArgument
 
     @OptionGroup var range: RangeOptions

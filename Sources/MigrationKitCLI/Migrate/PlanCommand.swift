@@ -18,6 +18,8 @@ struct PlanCommand: StoreCommand, DatabaseCommand {
         )
     }
 
+    static var migrationOption: String? { "--to" }
+
     @OptionGroup var argument: DatabaseArgument
 
     @OptionGroup var range: RangeOptions

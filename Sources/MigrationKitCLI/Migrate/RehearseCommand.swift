@@ -25,6 +25,8 @@ struct RehearseCommand: StoreCommand, DatabaseCommand {
         )
     }
 
+    static var migrationOption: String? { "--to" }
+
     @OptionGroup var argument: DatabaseArgument
 
     @OptionGroup var range: RangeOptions

@@ -17,6 +17,8 @@ struct RollbackCommand: StoreCommand, DatabaseCommand {
         )
     }
 
+    static var migrationOption: String? { "--to" }
+
     @OptionGroup var argument: DatabaseArgument
 
     @Option(

@@ -40,6 +40,8 @@ struct ShellCommand: DatabaseCommand {
     @OptionGroup(title: "Database") var encryption: EncryptionOptions
     @OptionGroup(title: "Database") var settings: SettingsOptions
 
+    var config: String? { settings.config }
+
     var isReport: Bool { true }
 
     func validate() throws {

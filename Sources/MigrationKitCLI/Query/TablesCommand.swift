@@ -34,6 +34,8 @@ struct TablesCommand: DatabaseCommand {
     @OptionGroup(title: "Database") var encryption: EncryptionOptions
     @OptionGroup(title: "Database") var settings: SettingsOptions
 
+    var config: String? { settings.config }
+
     var isReport: Bool { true }
 
     func run(in context: CommandContext) throws {

@@ -59,15 +59,37 @@ protocol DatabaseCommand: DatabaseUsing {
 
     var argument: Subject { get }
     var database: DatabaseOptions { get set }
+
+    /// The settings file that an option names.
+    var config: String? { get }
+
+    /// Whether the command makes a database that is missing.
+    static var createsDatabase: Bool { get }
+
+    /// The option that names a migration.
+    static var migrationOption: String? { get }
+}
+
+extension DatabaseCommand {
+    static var createsDatabase: Bool { false }
+
+    static var migrationOption: String? { nil }
+}
+
+extension DatabaseCommand where Self: MigrationsCommand {
+    var config: String? { migrations.config }
+}
+
+extension DatabaseCommand where Self: KeyedFileCommand {
+    var config: String? { settings.config }
 }
 
 extension DatabaseCommand {
     /// The same command with the plain argument in the place of `--db-path`.
     ///
-    /// - Parameter commands: The tool's commands, and those of other tools. Such a word is no
-    ///   database unless there is a file of that name: `migrate up` must not create one.
-    /// - Throws: A `ValidationError`.
-    func withArgument(besides commands: Set<String>) throws -> Self {
+    /// - Throws: A `ValidationError`; ``CommandError`` for a word that is no database's name, and for
+    ///   a database that isn't made because of a plain argument.
+    func withArgument(in context: CommandContext) throws -> Self {
         guard let path = argument.path else { return self }
         // A folder is no database, but may have the migrations.
         if isFolder(path), let command = (self as? any MigrationsCommand)?.using(folder: path),
@@ -80,11 +102,7 @@ extension DatabaseCommand {
                 "The database is given twice: '\(path)' and --db-path '\(option)'. Leave one out."
             )
         }
-        guard !commands.contains(path) || FileManager.default.fileExists(atPath: path) else {
-            throw ValidationError(
-                "'\(path)' isn't a database. For a file of that name, give './\(path)'."
-            )
-        }
+        try PlainWord(path, of: self, in: context).checkNamesDatabase()
         var command = self
         command.database.file.dbPath = path
         return command
