@@ -89,7 +89,7 @@ struct VerifyCommand: StoreCommand, DatabaseCommand {
             VerificationProgress(context: context, lines: lines),
             in: context
         )
-        var others: [OtherTool]?
+        var other: OtherRecord?
         let loaded = try loadedMigrations(in: context)
         let drift = try loaded.map { try DriftOptions($0, ignoring: ignoreTable, in: context) }
         do {
@@ -109,7 +109,7 @@ struct VerifyCommand: StoreCommand, DatabaseCommand {
                     in: context
                 )
                 // The checks report any problem of the database, so this error is ignored.
-                others = (try? opened.noteOtherTools(in: context, json: json)) ?? nil
+                other = (try? opened.noteOtherRecord(in: context, json: json)) ?? nil
                 var options = VerificationOptions()
                 options.drift = drift
                 options.opensReader = try EncryptedDatabase.quietReaders(of: opened.writer)
@@ -139,7 +139,8 @@ struct VerifyCommand: StoreCommand, DatabaseCommand {
         if json {
             try context.printJSON(
                 fields: [
-                    "ok": failed.isEmpty, "checks": checks, "otherTools": others,
+                    "ok": failed.isEmpty, "checks": checks, "otherTools": other?.tools,
+                    "counter": other?.counter,
                     "engineFaults": full ? faults.map(\.name) : nil,
                 ]
             )

@@ -70,10 +70,22 @@ struct FleetMigrateCommand: FleetJob, MigrationsCommand {
                 if applied.isEmpty, adoption == nil { try store.checkIsAdopted(in: context) }
                 let adopted = adoption?.identifiers ?? []
                 try store.checkForDrafts(upTo: target, steps: limit, besides: adopted)
-                if let adoption, !isDry {
-                    _ = try store.adopt(
+                // Whatever the run would refuse is refused here, before anything is recorded.
+                if let adoption {
+                    _ = try store.checkRun(
+                        adopting: adoption,
+                        upTo: target,
+                        steps: limit,
+                        options.transaction
+                    )
+                }
+                let isOneTransaction = options.transaction == .allOrNothing
+                if let adoption, !isDry, !isOneTransaction {
+                    _ = try store.adoptBeforeRun(
                         adoption,
                         table: adopting.adoptTable,
+                        upTo: target,
+                        steps: limit,
                         options: options,
                         in: context
                     )
@@ -97,7 +109,15 @@ struct FleetMigrateCommand: FleetJob, MigrationsCommand {
                 }
                 do {
                     let report = try visit.watch(store, options) { options in
-                        if let target {
+                        if isOneTransaction, !adopted.isEmpty {
+                            try runner.migrateAllOrNothing(
+                                in: store.writer,
+                                recording: adopted,
+                                upTo: target,
+                                steps: limit,
+                                options: options
+                            )
+                        } else if let target {
                             try runner.migrate(in: store.writer, upTo: target, options: options)
                         } else if let limit {
                             try runner.migrate(in: store.writer, steps: limit, options: options)

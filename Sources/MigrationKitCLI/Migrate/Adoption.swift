@@ -44,20 +44,63 @@ struct AdoptionOptions: ParsableArguments {
 }
 
 extension OpenStore {
-    /// The tools that have migrated the database, if this tool has recorded nothing in it.
+    /// What else says that migrations were applied to the database, if this tool has recorded nothing in
+    /// it; `nil` if there is nothing.
     ///
     /// Other tools work only with a folder, not with a host's steps. A `user_version` counts if the
     /// schema is the one that it stands for: apps use that number for other things, too.
-    func otherTools(in context: CommandContext) throws -> [OtherTool] {
-        guard folder != nil else { return [] }
+    func otherRecord(in context: CommandContext) throws -> OtherRecord? {
+        guard let folder else { return nil }
         return try writer.read { db in
             guard try runner.appliedMigrationIdentifiers(in: db).isEmpty, try !wasRolledBack(db)
-            else { return [] }
+            else { return nil }
             let found = try MigrationTool.found(in: db).map(OtherTool.init)
-            guard found.isEmpty else { return found }
+            guard found.isEmpty else { return .tools(found) }
+            if let counter = try folder.counters(in: db).first,
+                let counted = try counted(by: counter, db, in: context)
+            {
+                return .counter(counted)
+            }
             return try isCounted(db, in: context)
-                ? [OtherTool(tool: .userVersion, table: nil)] : []
+                ? .tools([OtherTool(tool: .userVersion, table: nil)]) : nil
         }
+    }
+
+    /// What is known of a table that may count migrations.
+    ///
+    /// - Returns: `nil` if the settings say that it has nothing to do with the migrations, and the schema
+    ///   is another.
+    private func counted(
+        by counter: VersionCounter,
+        _ db: Database,
+        in context: CommandContext
+    ) throws -> CountedTable? {
+        let identifiers = runner.migrationIdentifiers
+        let last = identifiers.firstIndex(of: counter.identifier) ?? 0
+        var options = try driftOptions(in: context)
+        options.ignoredNames.append(counter.table)
+        var differences: [String]?
+        do {
+            let drift = try runner.drift(in: db, from: Array(identifiers[...last]), options)
+            if case .differs = drift { differences = drift.texts } else { differences = [] }
+        } catch is GRDBMigrationReplayError {}
+        let counted = CountedTable(
+            table: counter.table,
+            version: counter.version,
+            migration: counter.identifier,
+            differences: differences
+        )
+        let ignored: [String] = try context.settings()?.value(.ignoreTable) ?? []
+        return counted.hasSchema || !ignored.namesTable(counter.table) ? counted : nil
+    }
+
+    /// How schemas are compared here.
+    private func driftOptions(in context: CommandContext) throws -> DriftOptions {
+        try DriftOptions(
+            LoadedMigrations(runner: runner, folder: folder),
+            ignoring: [],
+            in: context
+        )
     }
 
     /// Whether migrations were rolled back, which other tools' tables and `user_version` don't show. What was
@@ -93,19 +136,17 @@ extension OpenStore {
     ///
     /// - Throws: ``CommandError`` if there is one.
     func checkIsAdopted(in context: CommandContext) throws {
-        let tools = try otherTools(in: context)
-        guard tools.isEmpty else { throw tools.notAdopted }
+        if let record = try otherRecord(in: context) { throw record.notAdopted }
     }
 
     /// Prints a note if another tool has migrated the database.
     ///
-    /// - Returns: The tools for a JSON document; `nil` if there are none.
-    func noteOtherTools(in context: CommandContext, json: Bool) throws -> [OtherTool]? {
-        let tools = try otherTools(in: context)
-        guard !tools.isEmpty else { return nil }
-        let note = tools.note
+    /// - Returns: The record for a JSON document; `nil` if there is none.
+    func noteOtherRecord(in context: CommandContext, json: Bool) throws -> OtherRecord? {
+        guard let record = try otherRecord(in: context) else { return nil }
+        let note = record.note
         if !json { context.note(note.headline, note.lines) }
-        return tools
+        return record
     }
 
     /// Reads what is to be adopted, before anything is recorded.
@@ -134,71 +175,140 @@ extension OpenStore {
         let adoption = try folder.adoption(from: tool, table: table, in: db)
         if tool == .userVersion, !adoption.identifiers.isEmpty {
             // A number says less than a table: others may have counted otherwise.
-            let options = try DriftOptions(
-                LoadedMigrations(runner: runner, folder: folder),
-                ignoring: [],
-                in: context
-            )
+            let options = try driftOptions(in: context)
             let drift = try runner.drift(in: db, from: adoption.identifiers, options)
             if case .differs = drift { throw CommandError.otherSchema(drift, of: adoption) }
         }
         return adoption
     }
 
+    /// Checks a run that begins by recording what was read, and changes nothing.
+    ///
+    /// - Returns: Whether there is anything to do.
+    /// - Throws: ``CommandError`` if the record has gaps; what the run would throw before its first step.
+    func checkRun(
+        adopting adoption: MigrationAdoption?,
+        upTo target: String? = nil,
+        steps: Int? = nil,
+        _ transaction: MigrationTransaction = .perStep
+    ) throws -> Bool {
+        let recorded = adoption?.identifiers ?? []
+        let planned = try explainingGaps(in: adoption?.tool) {
+            try runner.plannedSteps(
+                in: writer,
+                recording: recorded,
+                upTo: target,
+                steps: steps,
+                transaction: transaction
+            )
+        }
+        return !planned.isEmpty || !recorded.isEmpty
+    }
+
     /// Records as applied what another tool's table lists, or `PRAGMA user_version` counts. They
-    /// stay as they are.
+    /// stay as they are. If the run that follows is refused, nothing is recorded.
     ///
     /// - Returns: The identifiers that were recorded.
     /// - Throws: ``MigrationCLIError/adoptionWithoutFolder``; `MigrationAdoptionError`;
-    ///   ``CommandError`` if the schema isn't that of the version; what the runner's baseline throws,
-    ///   for a database that has a ledger already.
+    ///   ``CommandError`` if the schema isn't that of the version, or the record has gaps; what the
+    ///   runner's baseline throws, for a database that has a ledger already.
     func adopt(
         _ tool: MigrationTool,
         table: String?,
+        upTo target: String? = nil,
+        steps: Int? = nil,
         options: MigrationOptions,
         in context: CommandContext
     ) throws -> [String] {
-        try runner.baseline(in: writer, options: options) { db in
-            try adoption(from: tool, table, db, in: context).identifiers
+        try explainingGaps(in: tool) {
+            try runner.baseline(
+                in: writer,
+                beforeRunUpTo: target,
+                steps: steps,
+                options: options
+            ) { db in
+                try adoption(from: tool, table, db, in: context).identifiers
+            }
         }
     }
 
     /// Records what was looked at before a run, unless there is nothing to record, or another launch was
     /// faster.
     ///
-    /// - Throws: As ``adopt(_:table:options:in:)``.
-    func adopt(
+    /// - Throws: As ``adopt(_:table:upTo:steps:options:in:)``.
+    func adoptBeforeRun(
         _ adoption: MigrationAdoption,
         table: String?,
+        upTo target: String?,
+        steps: Int?,
         options: MigrationOptions,
         in context: CommandContext
     ) throws -> [String] {
         let isRepeated = adoption.tool == .userVersion
         if isRepeated, adoption.identifiers.isEmpty { return [] }
         do {
-            return try adopt(adoption.tool, table: table, options: options, in: context)
+            return try adopt(
+                adoption.tool,
+                table: table,
+                upTo: target,
+                steps: steps,
+                options: options,
+                in: context
+            )
         } catch MigrationKitError.baselineOnMigratedDatabase where isRepeated {
             return []
         }
     }
-}
 
-/// Another tool that has migrated a database, as in a JSON document.
-struct OtherTool: Encodable {
-    let tool: MigrationTool
-    /// Its table; `nil` for `user_version`.
-    let table: String?
-
-    /// The words of the command that continues the database here.
-    fileprivate var adoption: [String] {
-        ["migrate", "--adopt", tool.rawValue]
-            + (table.map { $0.lowercased() == tool.versionTable ? [] : ["--adopt-table", $0] } ?? [])
+    /// Explains a record that lists a migration and not one before it.
+    private func explainingGaps<Value>(
+        in tool: MigrationTool?,
+        _ body: () throws -> Value
+    ) throws -> Value {
+        do {
+            return try body()
+        } catch let error as MigrationKitError {
+            guard case .pendingBeforeApplied(let pending, let latest) = error, let tool else {
+                throw error
+            }
+            throw CommandError.gaps(in: tool, missing: pending, before: latest)
+        }
     }
 }
 
-extension MigrationTool: Encodable {}
+extension [String] {
+    /// Whether a table is among names that may end in `*`.
+    fileprivate func namesTable(_ table: String) -> Bool {
+        let table = table.lowercased()
+        return contains { pattern in
+            let pattern = pattern.lowercased()
+            return pattern == table
+                || pattern.hasSuffix("*") && table.hasPrefix(pattern.dropLast())
+        }
+    }
+}
 
 extension CommandError {
+    /// The error for a record that lists a migration and not those before it.
+    fileprivate static func gaps(
+        in tool: MigrationTool,
+        missing: [String],
+        before latest: String
+    ) -> CommandError {
+        CommandError(
+            ErrorCode("pendingBeforeApplied", .dataError),
+            """
+            \(tool.rawValue)'s record has \(latest), and not what comes before it: \
+            \(missing.joined(separator: ", "))
+            """,
+            """
+            Nothing was recorded. If they are applied, too, 'baseline \(latest.shellWord)' records all up \
+            to that one. If they came later, from another branch, and are to run now: 'migrate --adopt \
+            \(tool.rawValue) --allow-out-of-order'.
+            """
+        )
+    }
+
     /// The error for a database whose schema isn't that of the version that it names.
     fileprivate static func otherSchema(
         _ drift: SchemaDrift,
@@ -218,60 +328,6 @@ extension CommandError {
                 """
             ]).joined(separator: "\n")
         )
-    }
-}
-
-extension [OtherTool] {
-    /// The note for commands that change nothing.
-    fileprivate var note: (headline: String, lines: [String]) {
-        hasTwoHistories ? (fact, [Self.oneHistory]) : ("\(fact); adopt it with \(ways)", [])
-    }
-
-    /// The error for commands that would run the other tool's migrations again.
-    fileprivate var notAdopted: CommandError {
-        CommandError(
-            ErrorCode("notAdopted", .dataError),
-            fact,
-            hasTwoHistories
-                ? """
-                \(Self.oneHistory)
-                For a merged folder, 'baseline' records which of its migrations are applied.
-                """
-                : """
-                MigrationKit has no record of those migrations, and would run them again. \(ways) records \
-                the migrations that were applied, then continues. Add --dry-run to list them. To \
-                choose them yourself, use 'baseline'.
-                """
-        )
-    }
-
-    /// Whether several tables record migrations. Only one of them can be continued.
-    private var hasTwoHistories: Bool { count > 1 }
-
-    private static var oneHistory: String {
-        """
-        Several histories in one database are not supported: keep each history's tables in a file of \
-        their own, or merge the folders into one that continues both. See the page Folders.md of \
-        the documentation, "One history in a database".
-        """
-    }
-
-    private var fact: String {
-        guard !map(\.tool).contains(.userVersion) else {
-            return """
-                code that counts in user_version has migrated this database: it has the schema that \
-                the number stands for
-                """
-        }
-        let tables = compactMap { $0.table.map { "'\($0)'" } }.joined(separator: ", ")
-        let names = MigrationTool.allCases.filter(map(\.tool).contains).map(\.rawValue)
-            .joined(separator: " and ")
-        let have = Set(map(\.tool)).count == 1 ? "has" : "have"
-        return "\(names) \(have) migrated this database (see the table \(tables))"
-    }
-
-    private var ways: String {
-        map { "'\($0.adoption.shellCommand)'" }.joined(separator: " or ")
     }
 }
 

@@ -81,7 +81,8 @@ struct BaselineCommand: StoreCommand {
         var recorded: [String] = []
         var notes: [String]?
         if let target {
-            _ = try store.noteOtherTools(in: context, json: json)
+            let other = try store.otherRecord(in: context)
+            if other?.tools != nil { _ = try store.noteOtherRecord(in: context, json: json) }
             recorded = try store.runner.baseline(in: store.writer, upTo: target)
         } else if let tool = adopting.adopt {
             let table = adopting.adoptTable

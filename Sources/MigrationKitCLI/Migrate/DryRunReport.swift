@@ -7,11 +7,9 @@ extension CommandContext {
     ///
     /// - Parameters:
     ///   - adoption: What would be recorded first, if another tool's database is adopted.
-    ///   - otherTools: The tools that have migrated the database, if it isn't adopted.
     func reportDryRun(
         on store: OpenStore,
         recording adoption: MigrationAdoption? = nil,
-        otherTools: [OtherTool]? = nil,
         options: MigrationOptions,
         json: Bool,
         _ run: (MigrationOptions) throws -> MigrationPreview
@@ -23,7 +21,7 @@ extension CommandContext {
                 preview,
                 fields: [
                     "database": store.path, "dryRun": true, "isNew": store.isNew ? true : nil,
-                    "otherTools": otherTools, "wouldRecord": adoption?.identifiers, "notes": notes,
+                    "wouldRecord": adoption?.identifiers, "notes": notes,
                 ]
             )
         }

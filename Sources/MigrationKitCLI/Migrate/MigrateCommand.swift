@@ -121,7 +121,7 @@ struct MigrateCommand: StoreCommand, DatabaseCommand {
         let adoption = try adopt.flatMap {
             try store.adoption(from: $0, table: adopting.adoptTable, in: context)
         }
-        if adopt == nil, !dryRun { try store.checkIsAdopted(in: context) }
+        if adopt == nil { try store.checkIsAdopted(in: context) }
         try store.checkForDrafts(
             upTo: target,
             steps: range.steps,
@@ -135,7 +135,18 @@ struct MigrateCommand: StoreCommand, DatabaseCommand {
                 context.warning("a migration was changed; the database was erased")
             }
         #endif
-        if let backup, try hasWork(on: store, upTo: target, adoption) {
+        // Whatever the run would refuse is refused here, before anything is copied or recorded.
+        // Otherwise the run itself does that.
+        let cannotTry = dryRun && writer.configuration.readonly
+        let hasWork =
+            try (adoption != nil || backup != nil || cannotTry)
+            && store.checkRun(
+                adopting: adoption,
+                upTo: target,
+                steps: range.steps,
+                options.transaction
+            )
+        if let backup, hasWork {
             try MigrationBackup.copy(writer, to: backup)
             if !json { context.errorOutput("Wrote the backup to \(backup.printable).") }
         }
@@ -146,50 +157,56 @@ struct MigrateCommand: StoreCommand, DatabaseCommand {
             adoption?.notes.forEach { context.note($0) }
         }
         if dryRun {
+            if hasWork, cannotTry, let path = store.path {
+                throw MigrationCLIError.cannotTryOut(path: path)
+            }
             return try preview(store, upTo: target, adoption, options, tellingTo: context)
         }
-        var adopted: [String]? = adopt == nil ? nil : []
-        if let adoption {
-            let recorded = try store.adopt(
+        // In one transaction with the run, if that is one.
+        let isOneTransaction = options.transaction == .allOrNothing
+        var recorded = adopt == nil ? nil : adoption?.identifiers ?? []
+        func tellRecorded() {
+            guard !json, let recorded, !(recorded.isEmpty && adoptsAtEachLaunch) else { return }
+            context.output(recorded.baselineSummary)
+        }
+        if let adoption, !isOneTransaction {
+            recorded = try store.adoptBeforeRun(
                 adoption,
                 table: adopting.adoptTable,
+                upTo: target,
+                steps: range.steps,
                 options: options,
                 in: context
             )
-            adopted = recorded
-            if !json, !(recorded.isEmpty && adoptsAtEachLaunch) {
-                context.output(recorded.baselineSummary)
-            }
+            tellRecorded()
         }
         if !json { try store.tellNotes(to: context) }
         try context.report(
             .applied,
             on: store,
-            recorded: adopted,
+            recorded: recorded,
             notes: json ? store.notes(with: adoption, in: context) : nil,
             options: options,
             json: json
         ) { options in
-            if let target {
-                try runner.migrate(in: writer, upTo: target, options: options)
+            if let adoption, isOneTransaction {
+                let report = try runner.migrateAllOrNothing(
+                    in: writer,
+                    recording: adoption.identifiers,
+                    upTo: target,
+                    steps: range.steps,
+                    options: options
+                )
+                tellRecorded()
+                return report
+            } else if let target {
+                return try runner.migrate(in: writer, upTo: target, options: options)
             } else if let steps = range.steps {
-                try runner.migrate(in: writer, steps: steps, options: options)
+                return try runner.migrate(in: writer, steps: steps, options: options)
             } else {
-                try runner.migrate(in: writer, options: options)
+                return try runner.migrate(in: writer, options: options)
             }
         }
-    }
-
-    /// Whether the run is about to change something. Whatever the run would refuse is refused here,
-    /// before anything is copied.
-    private func hasWork(
-        on store: OpenStore,
-        upTo target: String?,
-        _ adoption: MigrationAdoption?
-    ) throws -> Bool {
-        try adoption?.identifiers.isEmpty == false
-            || !store.runner.plannedSteps(in: store.writer, upTo: target, steps: range.steps)
-                .isEmpty
     }
 
     /// Runs a dry run, including the adoption of another tool's database.
@@ -200,13 +217,6 @@ struct MigrateCommand: StoreCommand, DatabaseCommand {
         _ options: MigrationOptions,
         tellingTo context: CommandContext
     ) throws {
-        if store.writer.configuration.readonly, let path = store.path,
-            try hasWork(on: store, upTo: target, adoption)
-        {
-            throw MigrationCLIError.cannotTryOut(path: path)
-        }
-        let others =
-            adopt == nil ? try store.noteOtherTools(in: context, json: json) : nil
         if !json {
             store.tellIsNew(to: context)
             try store.tellNotes(to: context)
@@ -214,7 +224,6 @@ struct MigrateCommand: StoreCommand, DatabaseCommand {
         try context.reportDryRun(
             on: store,
             recording: adoption,
-            otherTools: others,
             options: options,
             json: json
         ) { options in

@@ -52,7 +52,7 @@ struct PlanCommand: StoreCommand, DatabaseCommand {
         )
         let target = try range.target(in: loaded.runner)
         let store = try openStore(loaded, for: .plan, in: context)
-        let others = try store.noteOtherTools(in: context, json: json)
+        try store.checkIsAdopted(in: context)
         let steps = try store.runner.plannedSteps(
             in: store.writer,
             upTo: target,
@@ -65,7 +65,6 @@ struct PlanCommand: StoreCommand, DatabaseCommand {
             try context.printJSON(
                 fields: [
                     "database": store.path, "isNew": store.isNew ? true : nil,
-                    "otherTools": others,
                     "oldestWorking": oldest.map(\.versionFields),
                     "transaction": allOrNothing ? "allOrNothing" : "perStep",
                     "checks": store.runner.checks.isEmpty ? nil : store.runner.checks,

@@ -51,11 +51,11 @@ struct StatusCommand: StoreCommand, DatabaseCommand {
         let loaded = try loadMigrations(in: context)
         let options = try DriftOptions(loaded, ignoring: ignoreTable, in: context)
         let store = try openStore(loaded, for: .read, in: context)
-        let others = try store.noteOtherTools(in: context, json: json)
+        let other = try store.noteOtherRecord(in: context, json: json)
         let report = try StatusReport(
             of: store,
             store.runner.drift(in: store.writer, options),
-            otherTools: others
+            otherRecord: other
         )
         if json {
             try context.printJSON(report)
@@ -64,6 +64,7 @@ struct StatusCommand: StoreCommand, DatabaseCommand {
         }
         if exitCode {
             // If 'migrate' would refuse the database, this throws, too.
+            if other != nil { try store.checkIsAdopted(in: context) }
             _ = try store.runner.plannedSteps(in: store.writer)
             let pending = report.pending.identifiers
             guard pending.isEmpty else { throw MigrationCLIError.pending(pending) }
@@ -90,7 +91,7 @@ private struct StatusReport {
     let rows: [Row]
     let pending: PendingMigrations
     let drift: SchemaDrift
-    private let otherTools: [OtherTool]?
+    private let otherRecord: OtherRecord?
     /// Whether 'migrate' accepts the unknown migrations.
     private let worksWithNewer: Bool
     private let oldestWorking: NewerMigration?
@@ -100,7 +101,7 @@ private struct StatusReport {
     init(
         of store: OpenStore,
         _ drift: SchemaDrift,
-        otherTools: [OtherTool]?
+        otherRecord: OtherRecord?
     ) throws {
         let overview = try store.runner.overview(of: store.writer)
         let changed = Set(overview.changed)
@@ -115,10 +116,10 @@ private struct StatusReport {
         worksWithNewer =
             !newer.isEmpty && overview.pending.isEmpty && newer.allSatisfy { $0.older == .work }
         oldestWorking = try store.runner.oldestWorking(in: store.writer)
-        let pending = PendingMigrations(overview, of: store, isAdopted: otherTools == nil)
+        let pending = PendingMigrations(overview, of: store, isAdopted: otherRecord == nil)
         self.pending = pending
         self.drift = drift
-        self.otherTools = otherTools
+        self.otherRecord = otherRecord
         renamed = strangers.compactMap { old in
             guard let checksum = overview.records[old]?.checksum else { return nil }
             let new = store.runner.steps.filter {
@@ -260,7 +261,7 @@ extension StatusReport: Encodable {
         let fields: JSONFields = [
             "database": path, "migrations": migrations, "pending": pending.identifiers,
             "oldestWorking": oldestWorking.map(\.versionFields),
-            "otherTools": otherTools,
+            "otherTools": otherRecord?.tools, "counter": otherRecord?.counter,
         ]
         try encoder.encode(JSONFields(drift, fields))
     }

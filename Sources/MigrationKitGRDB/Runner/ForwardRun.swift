@@ -8,6 +8,8 @@ struct ForwardRun {
     let end: Int
     let limit: Int
     let options: MigrationOptions
+    /// Steps that are to be recorded as applied before the run.
+    let recorded: Set<String>
     let monitor: RunMonitor
     /// When the time for batches is over.
     let deadline: ContinuousClock.Instant?
@@ -15,17 +17,20 @@ struct ForwardRun {
     /// - Parameters:
     ///   - end: How many of the registry's steps to apply, counted from its start.
     ///   - limit: How many of the pending steps to apply at most.
+    ///   - recorded: Steps that are to be recorded as applied before the run.
     init(
         _ runner: GRDBMigrationRunner,
         on writer: any DatabaseWriter,
         through end: Int,
         limit: Int = .max,
+        recording recorded: [String] = [],
         options: MigrationOptions
     ) {
         self.runner = runner
         self.writer = writer
         self.end = end
         self.limit = limit
+        self.recorded = Set(recorded)
         self.options = options
         monitor = RunMonitor(direction: .forward, options: options)
         deadline = options.budget.map { .now + .seconds($0) }
@@ -122,7 +127,7 @@ struct ForwardRun {
     func plan(_ db: Database) throws -> MigrationPlan {
         try monitor.watching(db) {
             try db.readingAtOnce {
-                let applied = try MigrationLedger.read(db)
+                let applied = try MigrationLedger.read(db).union(recorded)
                 var plan = try MigrationPlan(
                     applied: applied,
                     registry: runner.registry,

@@ -47,11 +47,40 @@ extension GRDBMigrationRunner {
         guard !identifiers.isEmpty else {
             return try dryRun(in: writer, upTo: targetIdentifier, steps: count, options: options)
         }
+        return try recordingFirst(identifiers).dryRun(
+            in: writer,
+            upTo: targetIdentifier,
+            steps: count,
+            options: options
+        )
+    }
+
+    /// Records steps as applied and applies the pending ones, in one transaction.
+    ///
+    /// - Parameters:
+    ///   - identifiers: The steps to record, unless another process has recorded them meanwhile.
+    ///   - options: How the run works, which is all or nothing.
+    /// - Throws: What ``migrate(in:options:)`` throws; nothing is recorded then.
+    package func migrateAllOrNothing(
+        in writer: any DatabaseWriter,
+        recording identifiers: [String],
+        upTo targetIdentifier: String?,
+        steps count: Int?,
+        options: MigrationOptions
+    ) throws -> MigrationReport {
+        try recordingFirst(identifiers)
+            .forwardRun(on: writer, upTo: targetIdentifier, steps: count, options: options)
+            .run()
+    }
+
+    /// The same runner, but it begins by recording steps as applied.
+    private func recordingFirst(_ identifiers: [String]) throws -> GRDBMigrationRunner {
         let bootstrap = integration.bootstrapSchema
         // The hook runs in the transaction, before the plan is made again.
         let integration = Integration(
             bootstrapSchema: { db in
-                _ = try record(identifiers, in: db)
+                let applied = try MigrationLedger.read(db)
+                _ = try record(identifiers.filter { !applied.has($0) }, in: db)
                 return try bootstrap?(db) ?? false
             },
             verifyIntegrity: integration.verifyIntegrity,
@@ -64,13 +93,7 @@ extension GRDBMigrationRunner {
             enforceLexicographicOrder: false,
             allowsOutOfOrder: registry.allowsOutOfOrder
         )
-        let runner = GRDBMigrationRunner(self, registry: registry, integration: integration)
-        return try runner.dryRun(
-            in: writer,
-            upTo: targetIdentifier,
-            steps: count,
-            options: options
-        )
+        return GRDBMigrationRunner(self, registry: registry, integration: integration)
     }
 
     /// The steps that a run would apply, in order, without running any.
@@ -89,10 +112,28 @@ extension GRDBMigrationRunner {
         steps count: Int? = nil,
         transaction: MigrationTransaction = .perStep
     ) throws -> [Step] {
+        try plannedSteps(
+            in: writer,
+            recording: [],
+            upTo: targetIdentifier,
+            steps: count,
+            transaction: transaction
+        )
+    }
+
+    /// The steps that a run would apply after others are recorded as applied.
+    package func plannedSteps(
+        in writer: any DatabaseWriter,
+        recording identifiers: [String],
+        upTo targetIdentifier: String?,
+        steps count: Int?,
+        transaction: MigrationTransaction
+    ) throws -> [Step] {
         let run = try forwardRun(
             on: writer,
             upTo: targetIdentifier,
             steps: count,
+            recording: identifiers,
             options: MigrationOptions(transaction: transaction)
         )
         let steps = try run.plan().pending

@@ -262,6 +262,37 @@ extension GRDBMigrationRunner {
         options: MigrationOptions = MigrationOptions(),
         choosing choose: (Database) throws -> [String]
     ) throws -> [String] {
+        try baseline(in: writer, options: options, choosing: choose) { _ in }
+    }
+
+    /// Records steps as applied without running them, if the run that follows isn't refused.
+    ///
+    /// - Parameters:
+    ///   - targetIdentifier: The last step that the run is to apply; `nil` for all.
+    ///   - count: How many steps at most; `nil` for all.
+    ///   - options: How the run works.
+    /// - Throws: What ``baseline(in:options:choosing:)`` throws, and what a run would throw before its
+    ///   first step. Nothing is recorded then.
+    package func baseline(
+        in writer: any DatabaseWriter,
+        beforeRunUpTo targetIdentifier: String?,
+        steps count: Int?,
+        options: MigrationOptions,
+        choosing choose: (Database) throws -> [String]
+    ) throws -> [String] {
+        let run = try forwardRun(on: writer, upTo: targetIdentifier, steps: count, options: options)
+        return try baseline(in: writer, options: options, choosing: choose) { db in
+            _ = try run.plan(db)
+        }
+    }
+
+    /// - Parameter check: Runs at the end of the transaction.
+    private func baseline(
+        in writer: any DatabaseWriter,
+        options: MigrationOptions,
+        choosing choose: (Database) throws -> [String],
+        _ check: (Database) throws -> Void
+    ) throws -> [String] {
         try MigrationLock.hold(for: writer, options: options) {
             try DurableCommits.during(on: writer) {
                 try writer.write { db in
@@ -273,6 +304,7 @@ extension GRDBMigrationRunner {
                         throw MigrationKitError.baselineOnMigratedDatabase(latestApplied: latest)
                     }
                     let recorded = try record(choose(db), in: db)
+                    try check(db)
                     // In a damaged file, a new table may overwrite another's definition.
                     try verify(db, isComplete: false, checksForeignKeys: false)
                     return recorded
@@ -323,6 +355,7 @@ extension GRDBMigrationRunner {
         on writer: any DatabaseWriter,
         upTo targetIdentifier: String? = nil,
         steps count: Int? = nil,
+        recording recorded: [String] = [],
         options: MigrationOptions
     ) throws -> ForwardRun {
         if let count, count < 0 { throw MigrationKitError.stepCountMustBeNonNegative(count) }
@@ -331,6 +364,7 @@ extension GRDBMigrationRunner {
             on: writer,
             through: try targetIdentifier.map(end(upTo:)) ?? registry.steps.endIndex,
             limit: count ?? .max,
+            recording: recorded,
             options: options
         )
     }

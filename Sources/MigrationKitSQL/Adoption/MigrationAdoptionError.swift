@@ -11,7 +11,8 @@ public enum MigrationAdoptionError: Error, Equatable, Sendable {
     /// `PRAGMA user_version` is this number, which counts no version, and the database has tables.
     case noUserVersion(Int)
 
-    /// There is a table with that name, but its columns are not the tool's.
+    /// There is a table with that name, but its columns are not the tool's. Lists them with their types
+    /// and constraints, in small letters.
     case unexpectedColumns(MigrationTool, table: String, columns: [String])
 
     /// The tool has started a migration and not finished it.
@@ -65,7 +66,10 @@ extension MigrationAdoptionError: LocalizedError {
             """
         case .unexpectedColumns(let tool, _, let columns):
             owner(of: columns, besides: tool).map { "It looks like \($0.rawValue)'s." }
-                ?? "Check which tool created it."
+                ?? """
+                Check which tool created it. If an app counts the folder's migrations there, record those \
+                that are applied by a baseline.
+                """
         case .unfinishedMigration(let tool, _):
             "First finish or undo the migration with \(tool.rawValue). It is unknown which part of it was applied."
         case .unknownVersions(.userVersion, _):
@@ -87,7 +91,7 @@ extension MigrationAdoptionError: LocalizedError {
     private func owner(of columns: [String], besides tool: MigrationTool) -> MigrationTool? {
         MigrationTool.allCases.first {
             $0 != tool && $0.versionTable == tool.versionTable
-                && $0.table?.hasMade(columns: Set(columns)) == true
+                && $0.table?.shapes.contains(columns) == true
         }
     }
 }

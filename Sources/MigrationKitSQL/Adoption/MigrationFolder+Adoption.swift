@@ -84,8 +84,9 @@ extension MigrationFolder {
         guard let columns = try ToolTable.columns(of: name, in: db) else {
             throw MigrationAdoptionError.noVersionTable(tool, table: name)
         }
-        guard table.hasMade(columns: Set(columns)) else {
-            throw MigrationAdoptionError.unexpectedColumns(tool, table: name, columns: columns)
+        let definitions = columns.map(\.definition)
+        guard table.shapes.contains(definitions) else {
+            throw MigrationAdoptionError.unexpectedColumns(tool, table: name, columns: definitions)
         }
         return try table.read(name, in: db)
     }

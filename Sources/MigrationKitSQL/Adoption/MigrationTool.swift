@@ -65,6 +65,9 @@ extension MigrationTool {
     /// The tools that have migrated a database, according to their version tables, whatever the
     /// tables' names are.
     ///
+    /// A table is a tool's only if its columns, their types and constraints, and the forms of its values
+    /// are those that the tool gives them.
+    ///
     /// A runner ignores these tables, and would apply everything a second time. Call this before
     /// the first run on a database that may belong to another tool. ``userVersion`` is never found:
     /// apps use that number for other things, too.
@@ -73,45 +76,19 @@ extension MigrationTool {
     /// - Returns: The tools, each with its table; empty if no such table lists a migration.
     /// - Throws: GRDB's `DatabaseError` if the database can't be read.
     public static func found(in db: Database) throws -> [(tool: MigrationTool, table: String)] {
-        // Virtual tables have no root page. Their columns are known only to their modules.
-        let rows = try Row.fetchAll(
-            db,
-            sql: """
-                SELECT object.name AS "table", lower(info.name) AS name, lower(info.type) AS type
-                FROM main.sqlite_master AS object, pragma_table_info(object.name, 'main') AS info
-                WHERE object.type = 'table' AND object.rootpage > 0
-                    AND object.name NOT LIKE 'sqlite\\_%' ESCAPE '\\'
-                ORDER BY object.rowid
-                """
-        )
-        var tables: [(name: String, columns: [(name: String, type: String)])] = []
-        for row in rows {
-            let table: String = row["table"]
-            if tables.last?.name != table { tables.append((table, [])) }
-            tables[tables.count - 1].columns.append((row["name"], row["type"]))
-        }
-        let found = try tables.compactMap { table -> (tool: MigrationTool, table: String)? in
-            guard let tool = owner(of: table.name, columns: table.columns),
-                try tool.table?.read(table.name, in: db).isEmpty == false
-            else { return nil }
-            return (tool, table.name)
-        }
+        let found = try TableColumn.ofAllTables(in: db)
+            .compactMap { table, columns -> (tool: MigrationTool, table: String)? in
+                guard let tool = owner(of: table, columns), let known = tool.table,
+                    try known.hasWritten(table, in: db),
+                    try !known.read(table, in: db).isEmpty
+                else { return nil }
+                return (tool, table)
+            }
         return allCases.flatMap { tool in found.filter { $0.tool == tool } }
     }
 
     /// The tool to which a table belongs, judged by its name and columns.
-    private static func owner(
-        of table: String,
-        columns: [(name: String, type: String)]
-    ) -> MigrationTool? {
-        let named = allCases.filter { $0.versionTable == table.lowercased() }
-        guard named.isEmpty else {
-            let columns = Set(columns.map(\.name))
-            return named.first { $0.table?.hasMade(columns: columns) == true }
-        }
-        // Some tools' tables have the columns of another's and more.
-        let owners = allCases.compactMap { tool in tool.table.map { (tool: tool, table: $0) } }
-            .filter { $0.table.hasMade(table, columns: columns) }
-        return owners.max { $0.table.columns.count < $1.table.columns.count }?.tool
+    static func owner(of table: String, _ columns: [TableColumn]) -> MigrationTool? {
+        allCases.first { $0.table?.hasMade(table, columns: columns) == true }
     }
 }

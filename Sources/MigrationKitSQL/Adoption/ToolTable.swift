@@ -6,16 +6,15 @@ struct ToolTable: Sendable {
     /// The table's default name.
     let name: String
 
-    /// The columns that distinguish the table from another tool's with the same name. The table may
-    /// have more.
-    let columns: Set<String>
+    /// The table's columns, as releases of the tool make them: in order, each with its type and its
+    /// constraints, in small letters. See ``columns(of:in:)``.
+    let shapes: [[String]]
 
-    /// The columns that only another tool's table of the same name has.
-    var otherColumns: Set<String> = []
+    /// Whether nobody else makes such a table, so that it is this tool's under any name.
+    var isUnmistakable = false
 
-    /// Columns with their types, such as `version uint64`. A table that has them all is this tool's
-    /// under any name.
-    var signature: Set<String> = []
+    /// Returns SQL that is true for a row that the tool doesn't write.
+    let misfits: @Sendable (_ table: String) -> String
 
     /// Whether the tool runs files in the order of their names as text. Diesel does so, too, and
     /// its folders have that order here. The others compare numbers.
@@ -30,102 +29,197 @@ struct ToolTable: Sendable {
     }
 
     /// Whether a table with these columns belongs to this tool.
-    func hasMade(columns: Set<String>) -> Bool {
-        self.columns.isSubset(of: columns) && otherColumns.isDisjoint(with: columns)
+    ///
+    /// - Parameters:
+    ///   - table: Its name. An app's own table may have a column `version`, too: unless the columns
+    ///     leave no doubt, the name is the tool's or speaks of migrations.
+    ///   - columns: Its columns.
+    func hasMade(_ table: String, columns: [TableColumn]) -> Bool {
+        shapes.contains(columns.map(\.definition))
+            && (isUnmistakable || table.lowercased() == name || table.speaksOfMigrations)
     }
 
-    /// Whether a table that doesn't have this tool's default name belongs to it all the same.
+    /// Whether the tool writes such rows as the table has.
     ///
-    /// An app's own table may have a column `version`, too. So either the columns leave no doubt, or
-    /// the name has to speak of migrations.
-    ///
-    /// - Parameter columns: Its columns with their types, in small letters.
-    func hasMade(_ table: String, columns: [(name: String, type: String)]) -> Bool {
-        let names = Set(columns.map(\.name))
-        guard hasMade(columns: names) else { return false }
-        let typed = Set(columns.map { "\($0.name) \($0.type)" })
-        if !signature.isEmpty, signature.isSubset(of: typed) { return true }
-        let table = table.lowercased()
-        let speaksOfMigrations = [
-            "migrat", "schema_version", "schemaversion", "schema_history", "db_version",
-        ].contains { table.contains($0) }
-        return speaksOfMigrations && (self.columns.count > 1 || names == self.columns)
+    /// One row of a table that only its name connects with a tool may be the number to which an app
+    /// counts. The tool would have a row for each migration.
+    func hasWritten(_ table: String, in db: Database) throws -> Bool {
+        let source = Self.source(table)
+        guard
+            try Bool.fetchOne(
+                db,
+                sql: "SELECT EXISTS (SELECT 1 FROM \(source) WHERE \(misfits(source)))"
+            ) == false
+        else { return false }
+        guard !isUnmistakable, table.lowercased() != name else { return true }
+        return try Bool.fetchOne(db, sql: "SELECT count(*) > 1 FROM \(source)") ?? false
     }
 
     /// Reads the table of the name, which is there.
     func read(_ table: String, in db: Database) throws -> VersionTable {
-        try read("main.\"\(table.escaping("\"", as: "\"\""))\"", db)
+        try read(Self.source(table), db)
+    }
+
+    /// A table's name in SQL.
+    static func source(_ table: String) -> String {
+        "main.\"\(table.escaping("\"", as: "\"\""))\""
     }
 
     /// - Returns: `nil` if there is no such table. Attached and temporary databases are not
     ///   searched.
-    static func columns(of table: String, in db: Database) throws -> [String]? {
+    static func columns(of table: String, in db: Database) throws -> [TableColumn]? {
         guard try db.tableExists(table, in: "main") else { return nil }
-        let sql = "SELECT lower(name) FROM pragma_table_info(?, 'main')"
-        return try String.fetchAll(db, sql: sql, arguments: [table])
+        return try TableColumn.fetchAll(
+            db,
+            sql: "SELECT name, type, \"notnull\", pk FROM pragma_table_info(?, 'main')",
+            arguments: [table]
+        )
     }
 
     /// SQL that is true for a boolean that isn't false. Some drivers write booleans as text.
     private static func isTrue(_ column: String) -> String {
         "lower(\(column)) NOT IN ('0', '0.0', 'f', 'false')"
     }
+
+    /// SQL that is true for what is no boolean.
+    private static func isNoBoolean(_ column: String) -> String {
+        "coalesce(lower(\(column)) NOT IN ('0', '0.0', 'f', 'false', '1', '1.0', 't', 'true'), 1)"
+    }
+
+    /// SQL that is true for what isn't text of digits alone.
+    private static func isNoNumber(_ column: String) -> String {
+        "typeof(\(column)) <> 'text' OR \(column) = '' OR \(column) GLOB '*[^0-9]*'"
+    }
+}
+
+extension String {
+    /// Whether it is the name of a table that is about migrations or versions of the schema.
+    var speaksOfMigrations: Bool {
+        let name = lowercased()
+        return [
+            "migrat", "schema_version", "schemaversion", "schema_history", "db_version",
+            "dbversion",
+        ].contains { name.contains($0) }
+    }
+}
+
+/// A column of a table that may be a tool's.
+struct TableColumn: FetchableRecord {
+    let name: String
+
+    /// The name, the type and the constraints, in small letters, such as `version int not null`.
+    let definition: String
+
+    init(row: Row) {
+        name = row["name"]
+        let type: String = row["type"]
+        let parts = [
+            name, type, row["notnull"] == 0 ? "" : "not null", row["pk"] == 0 ? "" : "primary key",
+        ]
+        definition = parts.filter { !$0.isEmpty }.joined(separator: " ").lowercased()
+    }
 }
 
 // MARK: - Tools without checksums that can be compared
 
 extension ToolTable {
-    /// <https://github.com/amacneil/dbmate/blob/main/pkg/dbmate/db.go>
+    /// <https://github.com/amacneil/dbmate/blob/main/pkg/driver/sqlite/sqlite.go>
     static let dbmate = ToolTable(
         name: "schema_migrations",
-        columns: ["version"],
-        // golang-migrate's table has dbmate's one column too.
-        otherColumns: ["dirty"],
+        // The second is that of its first releases. That of Rails is NOT NULL, Ecto's an INTEGER.
+        shapes: [["version varchar(128) primary key"], ["version varchar(255) primary key"]],
+        misfits: { _ in isNoNumber("version") },
         sortsFilesByText: true,
         read: versions
     )
 
+    /// <https://github.com/pressly/goose/blob/main/database/dialect/sqlite3.go>
     static let goose = ToolTable(
         name: "goose_db_version",
-        columns: ["id", "version_id", "is_applied"],
-        signature: ["version_id integer", "is_applied integer", "tstamp timestamp"]
-    ) { table, db in
-        // The last row of a version counts. The row 0 isn't a migration: goose adds it when it
-        // makes the table.
-        let query = """
-            SELECT version_id FROM \(table) AS version
-            WHERE version_id <> 0 AND \(isTrue("is_applied")) AND NOT EXISTS (
-                SELECT 1 FROM \(table) AS later
-                WHERE later.version_id = version.version_id AND later.id > version.id
-            )
+        shapes: [
+            [
+                "id integer primary key", "version_id integer not null",
+                "is_applied integer not null", "tstamp timestamp",
+            ],
+            [
+                "id integer primary key", "version_id bigint not null",
+                "is_applied boolean not null", "tstamp timestamp",
+            ],
+        ],
+        isUnmistakable: true,
+        misfits: { table in
             """
-        return VersionTable(versions: try texts(query, in: db))
-    }
+            typeof(version_id) <> 'integer' OR version_id < 0 OR \(isNoBoolean("is_applied"))
+            OR NOT EXISTS (SELECT 1 FROM \(table) WHERE version_id = 0)
+            """
+        },
+        read: { table, db in
+            // The last row of a version counts. The row 0 isn't a migration: goose adds it when it
+            // makes the table.
+            let query = """
+                SELECT version_id FROM \(table) AS version
+                WHERE version_id <> 0 AND \(isTrue("is_applied")) AND NOT EXISTS (
+                    SELECT 1 FROM \(table) AS later
+                    WHERE later.version_id = version.version_id AND later.id > version.id
+                )
+                """
+            return VersionTable(versions: try texts(query, in: db))
+        }
+    )
 
+    /// <https://github.com/golang-migrate/migrate/blob/master/database/sqlite3/sqlite3.go>
     static let golangMigrate = ToolTable(
         name: "schema_migrations",
-        columns: ["version", "dirty"],
-        signature: ["version uint64", "dirty bool"]
-    ) { table, db in
-        let version = try texts("SELECT version FROM \(table)", in: db)
-        return VersionTable(
-            versions: version,
-            through: version,
-            unfinished: try texts(
-                "SELECT version FROM \(table) WHERE \(isTrue("dirty"))",
-                in: db
+        shapes: [["version uint64", "dirty bool"]],
+        isUnmistakable: true,
+        misfits: { table in
+            """
+            typeof(version) <> 'integer' OR \(isNoBoolean("dirty"))
+            OR (SELECT count(*) FROM \(table)) > 1
+            """
+        },
+        read: { table, db in
+            let version = try texts("SELECT version FROM \(table)", in: db)
+            return VersionTable(
+                versions: version,
+                through: version,
+                unfinished: try texts(
+                    "SELECT version FROM \(table) WHERE \(isTrue("dirty"))",
+                    in: db
+                )
             )
-        )
-    }
+        }
+    )
 
+    /// <https://github.com/diesel-rs/diesel/blob/master/diesel/src/migration/setup_migration_table.sql>
     static let diesel = ToolTable(
         name: "__diesel_schema_migrations",
-        columns: ["version", "run_on"],
+        shapes: ["varchar(50)", "varchar"].map {
+            ["version \($0) not null primary key", "run_on timestamp not null"]
+        },
+        misfits: { _ in
+            "typeof(version) <> 'text' OR version = '' OR version GLOB '*-*' OR run_on IS NULL"
+        },
         read: versions
     )
 
+    /// <https://github.com/rust-db/refinery/blob/main/refinery_core/src/traits/mod.rs>
     static let refinery = ToolTable(
         name: "refinery_schema_history",
-        columns: ["version", "name", "checksum"],
+        // The second is that of its larger versions.
+        shapes: ["int4", "int8"].map {
+            [
+                "version \($0) primary key", "name varchar(255)", "applied_on varchar(255)",
+                "checksum varchar(255)",
+            ]
+        },
+        misfits: { _ in
+            """
+            typeof(version) <> 'integer' OR typeof(name) <> 'text'
+            OR coalesce(applied_on NOT GLOB '[0-9][0-9][0-9][0-9]-[0-9][0-9]-[0-9][0-9]*', 1)
+            OR \(isNoNumber("checksum"))
+            """
+        },
         read: versions
     )
 
@@ -213,8 +307,19 @@ extension VersionTable {
 extension ToolTable {
     static let sqlx = ToolTable(
         name: "_sqlx_migrations",
-        columns: ["version", "success", "checksum"],
-        signature: ["version bigint", "success boolean", "checksum blob", "execution_time bigint"],
+        shapes: [
+            [
+                "version bigint primary key", "description text not null",
+                "installed_on timestamp not null", "success boolean not null",
+                "checksum blob not null", "execution_time bigint not null",
+            ]
+        ],
+        isUnmistakable: true,
+        misfits: { _ in
+            """
+            typeof(version) <> 'integer' OR typeof(checksum) <> 'blob' OR \(isNoBoolean("success"))
+            """
+        },
         read: { table, db in
             var result = VersionTable()
             result.unfinished = try texts("SELECT version FROM \(table) WHERE success <> 1", in: db)
@@ -237,8 +342,22 @@ extension ToolTable {
 extension ToolTable {
     static let flyway = ToolTable(
         name: "flyway_schema_history",
-        columns: ["installed_rank", "version", "type", "script", "checksum", "success"],
-        signature: ["installed_rank int", "success boolean"],
+        // The second is that of releases before 4.
+        shapes: [
+            [
+                "installed_rank int not null primary key", "version varchar(50)",
+            ] + flywayColumns,
+            [
+                "version_rank int not null", "installed_rank int not null",
+                "version varchar(50) not null primary key",
+            ] + flywayColumns,
+        ],
+        isUnmistakable: true,
+        misfits: { _ in
+            """
+            typeof(installed_rank) <> 'integer' OR type NOT GLOB '[A-Z]*' OR \(isNoBoolean("success"))
+            """
+        },
         read: { table, db in
             let query = "SELECT version, type, checksum, success, script FROM \(table)"
             var result = VersionTable()
@@ -258,6 +377,12 @@ extension ToolTable {
             return number == Int64(Int32(bitPattern: crc32(contents)))
         }
     )
+
+    private static let flywayColumns = [
+        "description varchar(200) not null", "type varchar(20) not null",
+        "script varchar(1000) not null", "checksum int", "installed_by varchar(100) not null",
+        "installed_on text not null", "execution_time int not null", "success boolean not null",
+    ]
 
     /// Flyway records the CRC-32 of the lines without their line ends, and without a byte order
     /// mark.
