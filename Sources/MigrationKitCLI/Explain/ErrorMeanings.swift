@@ -69,7 +69,7 @@ extension ErrorMeaning {
         adoptionWithoutFolder 64: --adopt needs a folder of files, but this program has built-in \
         migrations.
         allAndService 64: --all and --keychain-service contradict each other.
-        alreadyApplied 64: The new name of a migration is already recorded as applied.
+        alreadyApplied 64: A migration, or its new name, is already recorded as applied.
         alreadyCurrent 64: The database has the wanted settings already. Nothing is to be done.
         ambiguousMigration 64: Several migrations begin with the given text. Give more of the \
         name.
@@ -85,6 +85,8 @@ extension ErrorMeaning {
         invalidLimit 64: A variable that limits time or memory is no whole number.
         keyForPlaintext 64: A key was given together with --no-encryption.
         malformedSettings 64: The settings file is not TOML. The message names line and column.
+        migrationBegun 64: Some batches of the migration are done, so it can't be recorded as \
+        applied.
         missingParameter 64: A parameter of the SQL has no value. Give it with --bind.
         needsBackfill 64: A new column is NOT NULL, and nothing gives it a value for existing \
         rows. Give it with --backfill.
@@ -121,8 +123,8 @@ extension ErrorMeaning {
         sqlInvalid 64: SQLite can't compile the SQL. The message names the line.
         sqlRefused 64: The SQL may not do that here: it would change the schema, the record of \
         migrations, the key or another file.
-        stillThere 64: The migration is still in the folder, so its record isn't forgotten or \
-        renamed.
+        stillThere 64: The migration is still in the folder and has run, so its record isn't \
+        forgotten or renamed.
         targetBehindDatabase 64: A later migration than the target is applied. To go back, use \
         'rollback'.
         tooManyJobs 64: --jobs needs more open files than the process may have.
@@ -167,10 +169,11 @@ extension ErrorMeaning {
         ones.
         noRecoveryCopy 65: The file is no recovery copy.
         noUserVersion 65: The database's user_version is 0, so no version was counted there.
-        notAdopted 65: Another tool has migrated the database. --adopt takes over its record.
+        notAdopted 65: Another tool or the app has migrated the database, and nothing is \
+        recorded here. --adopt takes over a tool's record, a baseline stands for a counter.
         notForAllOrNothing 65: A migration can't be part of an all-or-nothing run.
-        otherSchema 65: The database's schema isn't the one from which the migration begins, or that \
-        its user_version stands for.
+        otherSchema 65: The database's schema isn't the one from which the migration begins, that \
+        its user_version stands for, or that the migration to record would make.
         pendingBeforeApplied 65: Migrations are pending that come before an applied one. \
         --allow-out-of-order applies them.
         rollbackNotDefined 65: The migration has no SQL that undoes it.
@@ -178,7 +181,8 @@ extension ErrorMeaning {
         same key.
         schemaNotCompared 65: The schema can't be compared with that of the migrations.
         storeOutside 65: A database isn't below the folder of --name-from.
-        unexpectedVersionTable 65: The other tool's table has other columns than that tool's.
+        unexpectedVersionTable 65: The table has other columns, types or constraints than that \
+        tool's.
         unfinishedMigration 65: The other tool has begun a migration and not finished it.
         unknownVersions 65: The other tool has applied versions for which there is no file.
         unusableBatch 65: The statement can't be run in batches.

@@ -708,6 +708,7 @@ extension Explanation {
                 "Two branches were merged, and the numbers of their migrations overlap.",
                 "An older version of the program opens a database that a newer one has migrated.",
                 "The folder is another tool's, whose record wasn't taken over.",
+                "A migration was recorded by mistake, or its effect is there and isn't recorded.",
             ],
             next: [
                 .init("status notes.db", "marks what was changed, is missing, late or unknown"),
@@ -717,6 +718,14 @@ extension Explanation {
                 ),
                 .init("downgrade notes.db", "takes back what a newer version has applied"),
                 .init("migrate notes.db --adopt dbmate", "takes over the record of another tool"),
+                .init(
+                    "repair --applied 0002_add_size --db-path notes.db",
+                    "records a migration whose effect is there, if the schema shows it"
+                ),
+                .init(
+                    "repair --forget 0002_add_size --db-path notes.db",
+                    "takes one out that was recorded without running"
+                ),
             ],
             pages: ["TwoBranches.md", "OlderVersions.md", "FromOtherTools.md"]
         ),

@@ -9,10 +9,12 @@ extension MigrationKitError: ToolSuggesting {
             "'status' lists the migrations."
         case .rollbackTargetNotApplied:
             "'status' shows what is applied. 'migrate' goes forward."
-        case .pendingBeforeApplied:
+        case .pendingBeforeApplied(let pending, _):
             """
             It may come from another branch. If others have it already, or it doesn't depend on later \
-            migrations: --allow-out-of-order. Otherwise give it the next number.
+            migrations: --allow-out-of-order. If what it does is in the database already, \
+            \(pending.map { "'repair --applied \($0.shellWord)'" }.prefix(1).joined()) records it. \
+            Otherwise give it the next number.
             """
         case .appliedMigrationsMissing(let identifiers):
             """
@@ -44,7 +46,11 @@ extension MigrationKitError: ToolSuggesting {
             wrong folder. To go back nevertheless, name the migration with --to.
             """
         case .baselineOnMigratedDatabase:
-            "A baseline is for databases that have never been migrated. Use 'migrate'."
+            """
+            A baseline is for databases that have never been migrated. Use 'migrate'. If a migration's \
+            result is there already, 'repair --applied <identifier>' records that one. What was recorded \
+            by mistake, 'repair --forget <identifier>' takes out.
+            """
         default:
             recoverySuggestion
         }
@@ -64,9 +70,14 @@ extension MigrationRepairError: ToolSuggesting {
     var suggestion: String? {
         switch self {
         case .notApplied: "'status' lists the applied migrations. Give the name in full."
-        case .alreadyApplied: "If the old entry is not needed, use --forget instead."
+        case .alreadyApplied:
+            "If it was to be renamed, and the old entry is not needed, use --forget instead."
         case .stillThere:
-            "To undo it, use 'rollback'. To accept its new text, use 'repair' with its name alone."
+            """
+            It has run: only what was recorded without running is taken out of the record. To undo it, \
+            use 'rollback'. To accept its new text, use 'repair' with its name alone.
+            """
+        case .begun: "'migrate' goes on from there. 'rollback' undoes what is done."
         }
     }
 }

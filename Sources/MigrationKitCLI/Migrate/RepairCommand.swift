@@ -8,17 +8,23 @@ struct RepairCommand: StoreCommand {
         CommandConfiguration(
             commandName: "repair",
             _superCommandName: Program.name,
-            abstract: "Update the record after applied files were edited, renamed or deleted.",
+            abstract: "Update the record of what is applied, where it is wrong.",
             usage: """
                 \(Program.name) repair <identifier> ... [--yes] [<options>]
                 \(Program.name) repair --rename <old=new> [--yes] [<options>]
                 \(Program.name) repair --forget <identifier> [--yes] [<options>]
+                \(Program.name) repair --applied <identifier> [--yes] [<options>]
                 \(Program.name) repair --schema [--output <path>] [<options>]
                 """,
             discussion: """
-                Asks first. Only the record is changed. The database stays as the old files made \
-                it, so the new files must have the same effect. A warning names what they would \
-                make differently.
+                For applied files that were edited, renamed or deleted, for migrations that were \
+                recorded by mistake, and for those whose effect is there and isn't recorded. Asks \
+                first. Only the record is changed. The database stays as the old files made it, so \
+                the new files must have the same effect. A warning names what they would make \
+                differently.
+
+                With --applied, the schema is compared first: the database must have what the \
+                migration makes. Rows aren't compared.
 
                 With --schema, it changes nothing: it writes the SQL that gives the database the \
                 schema of its applied migrations again, for you to read and to run.
@@ -42,11 +48,20 @@ struct RepairCommand: StoreCommand {
 
     @Option(
         help: ArgumentHelp(
-            "Remove a deleted migration from the record.",
+            "Remove a migration from the record that was deleted, or recorded without running.",
             valueName: "identifier"
         )
     )
     var forget: [String] = []
+
+    @Option(
+        help: ArgumentHelp(
+            "Record a pending migration as applied whose effect the database has.",
+            valueName: "identifier"
+        ),
+        completion: .migrations
+    )
+    var applied: [String] = []
 
     @Flag(help: "Write the SQL that undoes what 'verify' finds in the check 'schema'.")
     var schema = false
@@ -80,9 +95,10 @@ struct RepairCommand: StoreCommand {
     var isReport: Bool { schema && output == "-" }
 
     func validate() throws {
-        let changesRecord = !identifiers.isEmpty || !rename.isEmpty || !forget.isEmpty
+        let changesRecord =
+            !identifiers.isEmpty || !rename.isEmpty || !forget.isEmpty || !applied.isEmpty
         guard changesRecord || schema else {
-            throw ValidationError("Give a migration, --rename, --forget or --schema.")
+            throw ValidationError("Give a migration, --rename, --forget, --applied or --schema.")
         }
         guard !(changesRecord && schema) else {
             throw ValidationError("--schema writes SQL and leaves the record. Use it alone.")
@@ -98,16 +114,22 @@ struct RepairCommand: StoreCommand {
         let options = try DriftOptions(loaded, ignoring: [], in: context)
         let named = try identifiers.map { try loaded.runner.identifier($0) }
         let renamings = try rename.map { (old: $0.old, new: try loaded.runner.identifier($0.new)) }
+        let recorded = try applied.map { try loaded.runner.identifier($0) }
+        try loaded.folder?.checkForDrafts(in: recorded)
         let store = try openStore(loaded, for: .change(), in: context)
         try store.checkIsAdopted(in: context)
         let overview = try store.runner.overview(of: store.writer)
-        try check(renamings, overview, store.runner)
+        try check(renamings, overview, store)
+        let effect =
+            try recorded.isEmpty
+            ? nil : store.writer.read { try store.effect(of: recorded, options, $0) }
         let changed = store.runner.registry.repairable(among: overview.applied, overview.records)
             .filter(named.contains)
         let questions =
             [changed].filter { !$0.isEmpty }.map(Self.question)
             + renamings.map { question(about: $0, overview, store.runner) }
             + forget.map { "Remove \($0) from the record, without undoing it?" }
+            + (effect.map { [$0.question] } ?? [])
         if !questions.isEmpty {
             try context.confirm(
                 questions.joined(separator: " ")
@@ -121,10 +143,13 @@ struct RepairCommand: StoreCommand {
             changed,
             renaming: renamings,
             forgetting: forget,
+            recording: recorded,
             in: store.writer
-        )
+        ) { _ = try store.effect(of: recorded, options, $0) }
         if !json { tell(repaired, renamings, named: named, overview, in: context) }
-        let isChanged = !repaired.isEmpty || !renamings.isEmpty || !forget.isEmpty
+        if !json { recorded.forEach { context.output("Recorded \($0.printable) as applied") } }
+        let isChanged =
+            !repaired.isEmpty || !renamings.isEmpty || !forget.isEmpty || !recorded.isEmpty
         let warning =
             try isChanged ? DriftWarning(store.runner.drift(in: store.writer, options)) : nil
         if json {
@@ -132,7 +157,8 @@ struct RepairCommand: StoreCommand {
                 fields: [
                     "database": store.path, "repaired": repaired,
                     "renamed": renamings.map { ["from": $0.old, "to": $0.new] },
-                    "forgotten": forget, "notes": warning.map { [$0.note] },
+                    "forgotten": forget, "recorded": recorded.isEmpty ? nil : recorded,
+                    "notes": warning.map { [$0.note] },
                 ]
             )
         } else if let warning {
@@ -171,18 +197,19 @@ struct RepairCommand: StoreCommand {
     private func check(
         _ renamings: [(old: String, new: String)],
         _ overview: MigrationOverview,
-        _ runner: GRDBMigrationRunner
+        _ store: OpenStore
     ) throws {
-        func check(_ old: String, isRecorded: Bool) throws {
-            guard !Set(runner.migrationIdentifiers).has(old) else {
+        for (old, _) in renamings {
+            guard !Set(store.runner.migrationIdentifiers).has(old) else {
                 throw MigrationRepairError.stillThere(old)
             }
-            guard isRecorded else { throw MigrationRepairError.notApplied(old) }
+            guard overview.applied.has(old) else { throw MigrationRepairError.notApplied(old) }
         }
-        for (old, _) in renamings { try check(old, isRecorded: overview.applied.has(old)) }
         for old in forget {
-            let isBegun = overview.begun[old] != nil
-            try check(old, isRecorded: isBegun || overview.applied.has(old))
+            try store.writer.read { try store.runner.checkForgettable(old, $0) }
+            guard overview.begun[old] != nil || overview.applied.has(old) else {
+                throw MigrationRepairError.notApplied(old)
+            }
         }
         for new in renamings.map(\.new) where overview.applied.has(new) {
             throw MigrationRepairError.alreadyApplied(new)
@@ -214,6 +241,7 @@ struct RepairCommand: StoreCommand {
             changed.isEmpty ? nil : "accept the new text",
             rename.isEmpty ? nil : "record the new name",
             forget.isEmpty ? nil : "remove the migration from the record",
+            applied.isEmpty ? nil : "record the migration as applied",
         ]
         return deeds.compactMap { $0 }.joined(separator: ", and ")
     }

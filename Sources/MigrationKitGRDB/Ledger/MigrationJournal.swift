@@ -193,6 +193,22 @@ package enum MigrationJournal {
     private static let events = MigrationHistoryEntry.Event.allCases
         .map { "'\($0.rawValue)'" }.joined(separator: ", ")
 
+    /// The steps that were recorded as applied and haven't run, by a baseline or a renaming since.
+    static func recordedWithoutRunning(_ db: Database) throws -> Set<String> {
+        /// Whether the step whose new name is in the next entry has run; `nil` if that is none.
+        var renamedHasRun: Bool?
+        return try read(db).reduce(into: []) { recorded, entry in
+            let isRun = renamedHasRun ?? false
+            renamedHasRun = nil
+            switch entry.event {
+            case .recorded where !isRun: recorded.insert(entry.identifier)
+            case .renamed: renamedHasRun = recorded.remove(entry.identifier) == nil
+            case .applied, .recorded, .rolledBack, .forgotten: recorded.remove(entry.identifier)
+            case .repaired, .begun: break
+            }
+        }
+    }
+
     /// The record of every step that wasn't rolled back since, by its identifier.
     package static func records(_ db: Database) throws -> [String: MigrationRecord] {
         /// The record of a step whose new name is in the next entry.

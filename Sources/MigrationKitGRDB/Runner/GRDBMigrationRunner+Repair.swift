@@ -31,7 +31,8 @@ extension GRDBMigrationRunner {
     }
 
     /// Accepts the current text of applied steps, and updates the ledger for steps that were
-    /// renamed or deleted after they were applied.
+    /// renamed or deleted after they were applied, that were recorded by mistake, or whose result is there
+    /// and isn't recorded.
     ///
     /// Only the ledger and the journal are written, in one transaction. The caller must know that
     /// the database is as the steps would have made it.
@@ -41,27 +42,53 @@ extension GRDBMigrationRunner {
     ///     step.
     ///   - renamings: Applied steps that the runner doesn't have, each with the pending step that
     ///     is recorded as applied instead.
-    ///   - forgotten: Applied or begun steps that the runner doesn't have and that are removed from
-    ///     the record.
+    ///   - forgotten: Steps that are removed from the record: applied or begun ones that the runner doesn't
+    ///     have, and those that were recorded without running, by a baseline.
+    ///   - recorded: Pending steps whose result the database has, and that are recorded as applied.
     ///   - writer: The database, opened for writing.
     ///   - options: How long to wait for another process that is migrating the database.
     /// - Returns: The identifiers of the steps whose text or rollback in SQL differed, in order.
-    /// - Throws: ``MigrationRepairError``; `MigrationKitError.unknownMigrationIdentifier(_:)`.
+    /// - Throws: ``MigrationRepairError``; `MigrationKitError.unknownMigrationIdentifier(_:)`;
+    ///   `MigrationKitError.pendingBeforeApplied(pending:latestApplied:)` if a step before a recorded one
+    ///   would still be pending, unless the runner allows it.
     @discardableResult
     public func repairMigrations(
         _ identifiers: [String],
         renaming renamings: [(old: String, new: String)],
         forgetting forgotten: [String],
+        recording recorded: [String] = [],
         in writer: any DatabaseWriter,
         options: MigrationOptions = MigrationOptions()
     ) throws -> [String] {
+        try repairMigrations(
+            identifiers,
+            renaming: renamings,
+            forgetting: forgotten,
+            recording: recorded,
+            in: writer,
+            options: options
+        ) { _ in }
+    }
+
+    /// - Parameter check: Throws, in the transaction, if the steps to record can't be.
+    @discardableResult
+    package func repairMigrations(
+        _ identifiers: [String],
+        renaming renamings: [(old: String, new: String)],
+        forgetting forgotten: [String],
+        recording recorded: [String],
+        in writer: any DatabaseWriter,
+        options: MigrationOptions = MigrationOptions(),
+        checking check: (Database) throws -> Void
+    ) throws -> [String] {
         let known = Set(migrationIdentifiers)
-        let unknown = (identifiers + renamings.map(\.new)).first { !known.has($0) }
+        let unknown = (identifiers + renamings.map(\.new) + recorded).first { !known.has($0) }
         if let unknown { throw MigrationKitError.unknownMigrationIdentifier(unknown) }
 
         return try MigrationLock.hold(for: writer, options: options) {
             try DurableCommits.during(on: writer) {
                 try writer.write { db in
+                    if !recorded.isEmpty { try check(db) }
                     var applied = try MigrationLedger.read(db)
                     for (old, new) in renamings {
                         try take(old, outOf: &applied, noting: .renamed, db)
@@ -73,6 +100,7 @@ extension GRDBMigrationRunner {
                     for old in forgotten {
                         try take(old, outOf: &applied, noting: .forgotten, db)
                     }
+                    try record(recorded, besides: &applied, db)
                     let records = try MigrationJournal.records(db)
                     let repairable = registry.repairable(among: applied, records)
                     let steps = registry.steps.filter {
@@ -87,13 +115,57 @@ extension GRDBMigrationRunner {
         }
     }
 
+    private func record(
+        _ identifiers: [String],
+        besides applied: inout Set<String>,
+        _ db: Database
+    ) throws {
+        guard !identifiers.isEmpty else { return }
+        try checkPending(identifiers, db)
+        let lateBefore = Set(registry.late(among: applied))
+        applied.formUnion(identifiers)
+        let late = registry.late(among: applied).filter { !lateBefore.contains($0) }
+        guard late.isEmpty else {
+            throw MigrationKitError.pendingBeforeApplied(
+                pending: late,
+                latestApplied: registry.applied(among: applied).last?.identifier ?? ""
+            )
+        }
+        _ = try record(identifiers, in: db)
+    }
+
+    /// Throws if one of these steps is applied or begun.
+    package func checkPending(_ identifiers: [String], _ db: Database) throws {
+        let applied = try MigrationLedger.read(db)
+        let begun = try MigrationJournal.begun(db)
+        for identifier in identifiers {
+            guard !applied.has(identifier) else {
+                throw MigrationRepairError.alreadyApplied(identifier)
+            }
+            guard begun[identifier] == nil else { throw MigrationRepairError.begun(identifier) }
+        }
+    }
+
+    /// Throws if the record of a step can't be removed.
+    package func checkForgettable(_ identifier: String, _ db: Database) throws {
+        guard Set(migrationIdentifiers).has(identifier) else { return }
+        guard try MigrationLedger.read(db).has(identifier) else {
+            throw MigrationRepairError.notApplied(identifier)
+        }
+        guard try MigrationJournal.recordedWithoutRunning(db).has(identifier) else {
+            throw MigrationRepairError.stillThere(identifier)
+        }
+    }
+
     private func take(
         _ identifier: String,
         outOf applied: inout Set<String>,
         noting event: MigrationHistoryEntry.Event,
         _ db: Database
     ) throws {
-        guard !Set(migrationIdentifiers).has(identifier) else {
+        if event == .forgotten {
+            try checkForgettable(identifier, db)
+        } else if Set(migrationIdentifiers).has(identifier) {
             throw MigrationRepairError.stillThere(identifier)
         }
         if applied.has(identifier) {

@@ -7,11 +7,14 @@ public enum MigrationRepairError: Error, Equatable, Sendable {
     /// The ledger doesn't have the step that was renamed or deleted.
     case notApplied(String)
 
-    /// The runner still has the step that should have been renamed or deleted.
+    /// The runner still has the step that should have been renamed or deleted, and it has run.
     case stillThere(String)
 
-    /// The step's new name is already recorded as applied.
+    /// The step, or the new name of one, is already recorded as applied.
     case alreadyApplied(String)
+
+    /// The step that should be recorded as applied is begun: some of its batches are done.
+    case begun(String)
 }
 
 extension MigrationRepairError: LocalizedError {
@@ -24,6 +27,8 @@ extension MigrationRepairError: LocalizedError {
             "the migration '\(identifier)' is still there: it was neither renamed nor deleted"
         case .alreadyApplied(let identifier):
             "the migration '\(identifier)' is already recorded as applied"
+        case .begun(let identifier):
+            "the migration '\(identifier)' is begun: some of its batches are done"
         }
     }
 
@@ -35,7 +40,9 @@ extension MigrationRepairError: LocalizedError {
         case .stillThere:
             "To undo it, roll it back. To accept its new text, repair it without renaming or forgetting it."
         case .alreadyApplied:
-            "If the old entry is not needed, forget it instead."
+            "If it was to be renamed, and the old entry is not needed, forget that instead."
+        case .begun:
+            "A run goes on from there. To undo what is done, roll it back."
         }
     }
 }
@@ -47,6 +54,7 @@ extension MigrationRepairError: CodedError {
         case .notApplied: ErrorCode("notApplied", .usage)
         case .stillThere: ErrorCode("stillThere", .usage)
         case .alreadyApplied: ErrorCode("alreadyApplied", .usage)
+        case .begun: ErrorCode("migrationBegun", .usage)
         }
     }
 }

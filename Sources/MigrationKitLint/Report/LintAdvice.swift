@@ -121,8 +121,8 @@ public struct LintAdvice: Equatable, Sendable {
                 .addColumnFails,
                 """
                 The table has the column already: an earlier migration, another tool or the app \
-                has added it. If the result is the wanted one, 'baseline' records the migration as \
-                applied. Otherwise choose another name, or leave the column out.
+                has added it. If the migration's whole result is there, 'repair --applied' records \
+                it as applied. Otherwise choose another name, or leave the column out.
                 """
             )
         }
@@ -151,9 +151,9 @@ public struct LintAdvice: Equatable, Sendable {
             return LintAdvice(
                 .migrationFails,
                 """
-                An earlier migration, another tool or the app has created it. If the result is the \
-                wanted one, 'baseline' records the migration as applied. IF NOT EXISTS would hide \
-                that the existing one is different.
+                An earlier migration, another tool or the app has created it. If the migration's \
+                whole result is there, 'repair --applied' records it as applied. IF NOT EXISTS would \
+                hide that the existing one is different.
                 """
             )
         }

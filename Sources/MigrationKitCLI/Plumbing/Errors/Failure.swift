@@ -147,7 +147,8 @@ struct Failure {
             case (.none, .unchanged, _):
                 """
                 It runs outside of a transaction, so what it did before the error stays. It is not \
-                recorded as done, and runs again next time.
+                recorded as done, and runs again next time. If it can't run twice, do the rest of it \
+                yourself; 'repair --applied \(failure.identifier.shellWord)' then records it.
                 """
             case (.none, .unreadable, _):
                 """
