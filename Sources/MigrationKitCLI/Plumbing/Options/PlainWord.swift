@@ -24,8 +24,11 @@ struct PlainWord<Command: DatabaseCommand> {
     /// The last part of it, if it is a path.
     private var last: String { word.split(separator: "/").last.map(String.init) ?? word }
 
-    /// What comes before that.
-    private var folder: String { String(word.dropLast(last.count)) }
+    /// What comes before that, without the slash at its end.
+    private var folder: String {
+        let folder = String(word.dropLast(last.count))
+        return folder.count > 1 && folder.hasSuffix("/") ? String(folder.dropLast()) : folder
+    }
 
     /// - Throws: ``CommandError`` if the word isn't the name of a database, or if the command would make
     ///   one of that name where another is named already.
