@@ -49,7 +49,7 @@ public enum MigrationKitError: Error, Equatable, Sendable {
     /// that is written to it. Contains the table's name.
     case unusableTable(String)
 
-    /// The step changes the ledger. It was undone.
+    /// The step changes the ledger or its journal. It was undone.
     case stepChangedLedger(String)
 
     /// Steps were changed after they were applied. Lists their identifiers, in order.
@@ -152,7 +152,7 @@ extension MigrationKitError: LocalizedError {
         case .unusableTable(let name):
             "the table '\(name)' doesn't have the columns and constraints that GRDB and MigrationKit create"
         case .stepChangedLedger(let identifier):
-            "the migration '\(identifier)' changes the migration ledger"
+            "the migration '\(identifier)' changes the migration ledger or its journal"
         case .changedAfterApplied(let changed):
             "\(changed.joined(separator: ", ")) \(changed.count == 1 ? "was" : "were") changed "
                 + "after \(changed.count == 1 ? "it was" : "they were") applied"
@@ -241,7 +241,10 @@ extension MigrationKitError: LocalizedError {
             dropped.
             """
         case .stepChangedLedger:
-            "Remove what changes 'grdb_migrations'. The runner records migrations itself."
+            """
+            Remove what changes 'grdb_migrations' or 'grdb_migrationkit_journal'. The runner records \
+            migrations itself.
+            """
         case .changedAfterApplied:
             """
             Undo the change, and write a new migration for the rest: the old text has already run. \

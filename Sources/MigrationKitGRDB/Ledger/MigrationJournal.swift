@@ -17,6 +17,19 @@ import MigrationKitCommon
 package enum MigrationJournal {
     package static let table = "grdb_migrationkit_journal"
 
+    /// Whether this is the table's name, compared as SQLite does.
+    static func isTable(_ name: String) -> Bool {
+        name.utf8.count == table.utf8.count && name.lowercased() == table
+    }
+
+    /// The number of the last row; `nil` without one.
+    static func lastRow(_ db: Database) throws -> Int64? {
+        guard try db.hasTable(table) else { return nil }
+        return try db.reading(table) {
+            try Int64.fetchOne(db, sql: "SELECT max(id) FROM main.\(table)")
+        }
+    }
+
     /// Adds a row, and creates the table, or columns of it, if they are missing.
     ///
     /// - Parameters:
@@ -39,7 +52,7 @@ package enum MigrationJournal {
             event == .rolledBack ? nil : step.checksum,
             seconds.map(\.inMicroseconds),
             isApplied || event == .begun ? (step.older ?? older)?.text : nil,
-            isApplied ? step.rollbackSQL : nil,
+            isApplied || event == .begun ? step.rollbackSQL : nil,
             appVersion, backup,
         ]
         try writing(db) { try insert(values, db) }
@@ -248,32 +261,23 @@ package enum MigrationJournal {
 // MARK: - Steps That Are Begun
 
 extension MigrationJournal {
-    /// A step whose batches are under way.
-    struct Begun {
+    /// A step whose batches are under way. For others than the program that has it, it is like an applied
+    /// one: some of its rows are changed.
+    package struct Begun {
         fileprivate let row: Int64
         let checksum: String?
         let older: OlderVersions?
         let since: Date?
+        /// What takes it back.
+        let rollbackSQL: String?
+        let appVersion: String?
         var progress: BatchProgress
     }
 
-    /// The step that is begun if nothing was recorded since. Each run asks for it, and so the answer
-    /// is usually found without more than the last row's event.
-    static func lastBegun(_ db: Database) throws -> (identifier: String, step: Begun)? {
-        guard try db.hasTable(table) else { return nil }
-        let last = try db.reading(table) {
-            let statement = try db.cachedStatement(
-                sql: "SELECT iif(event = ?, id, NULL) FROM main.\(table) ORDER BY id DESC LIMIT 1"
-            )
-            let begun = MigrationHistoryEntry.Event.begun
-            return try DatabaseValue.fetchOne(statement, arguments: [begun])
-        }
-        guard let last, !last.isNull else { return nil }
-        return try begun(db).first { $0.value.row.databaseValue == last }
-            .map { ($0.key, $0.value) }
-    }
-
     /// The steps that are begun, by their identifiers.
+    ///
+    /// One that was applied or taken back since isn't: another release, or a run that is all or nothing,
+    /// may have left the note of how far it came.
     static func begun(_ db: Database) throws -> [String: Begun] {
         guard try db.hasTable(table) else { return [:] }
         return try db.reading(table) {
@@ -286,6 +290,8 @@ extension MigrationJournal {
                     checksum: row[2],
                     older: (row[3] as String?).map(OlderVersions.init(text:)),
                     since: (row[4] as Double?).map(date(ofJulianDay:)),
+                    rollbackSQL: row[6],
+                    appVersion: row[7],
                     progress: progress
                 )
             }
@@ -294,13 +300,23 @@ extension MigrationJournal {
 
     /// - Returns: `nil` if the table has no column for it.
     private static func begunStatement(_ db: Database) throws -> Statement? {
+        func text(_ column: String) -> String {
+            "CASE typeof(\(column)) WHEN 'text' THEN \(column) END"
+        }
         do {
             return try db.cachedStatement(
                 sql: """
-                    SELECT id, identifier, CASE typeof(checksum) WHEN 'text' THEN checksum END,
-                        CASE typeof(older) WHEN 'text' THEN older END, julianday(time), progress
-                    FROM main.\(table)
+                    SELECT id, identifier, \(text("checksum")), \(text("older")), julianday(time),
+                        progress, \(text("rollback")), \(text("app_version"))
+                    FROM main.\(table) AS begun
                     WHERE event = ? AND typeof(identifier) = 'text' AND typeof(progress) = 'text'
+                        AND NOT EXISTS (
+                            SELECT 1 FROM main.\(table) AS later
+                            WHERE later.id > begun.id AND later.identifier = begun.identifier
+                                AND later.event IN (
+                                    'applied', 'recorded', 'rolledBack', 'renamed', 'forgotten'
+                                )
+                        )
                     ORDER BY id
                     """
             )
@@ -323,6 +339,8 @@ extension MigrationJournal {
             checksum: step.checksum,
             older: older,
             since: nil,
+            rollbackSQL: step.rollbackSQL,
+            appVersion: appVersion,
             progress: BatchProgress()
         )
         try note(begun, db)

@@ -42,6 +42,35 @@ package enum MigrationLedger {
         }
     }
 
+    /// The steps that are applied, and those whose batches are under way.
+    package struct Started {
+        package let applied: Set<String>
+        let begun: [String: MigrationJournal.Begun]
+
+        /// The identifiers of both. A step that is begun has changed rows, so that none before it may be
+        /// applied or taken back.
+        package var all: Set<String> { applied.union(begun.keys) }
+
+        /// The same, with more that are applied.
+        func adding(_ identifiers: Set<String>) -> Started {
+            Started(
+                applied: applied.union(identifiers),
+                begun: begun.filter { !identifiers.has($0.key) }
+            )
+        }
+    }
+
+    /// The steps that are applied or begun.
+    ///
+    /// - Throws: `MigrationKitError.unusableTable(_:)` if something else has made a table of them.
+    package static func started(_ db: Database) throws -> Started {
+        let applied = try read(db)
+        return Started(
+            applied: applied,
+            begun: try MigrationJournal.begun(db).filter { !applied.has($0.key) }
+        )
+    }
+
     /// A number that changes whenever another connection commits anything.
     /// <https://www.sqlite.org/pragma.html#pragma_data_version>
     package static func dataVersion(_ db: Database) throws -> Int {
@@ -111,15 +140,12 @@ extension MigrationRegistry<Database> {
     }
 
     /// The applied steps that belong to a newer program, as the journal describes them: in the order
-    /// in which they were applied, those that it doesn't know first. One that it has begun comes last.
+    /// in which they were applied, those that it doesn't know first. Begun ones that the registry doesn't
+    /// have come last, wherever they would belong: only a program that has them can go on.
     package func newer(among applied: Set<String>, _ db: Database) throws -> [NewerMigration] {
-        // Nothing is recorded while a step's batches are under way.
-        let begun: [NewerMigration] = try [MigrationJournal.lastBegun(db)].compactMap { begun in
-            guard let (identifier, step) = begun, !applied.has(identifier),
-                unknown(among: [identifier]).newer == [identifier]
-            else { return nil }
-            return NewerMigration(identifier: identifier, older: step.older, isBegun: true)
-        }
+        let begun = try MigrationJournal.begun(db)
+            .filter { !applied.has($0.key) && !Set(identifiers).has($0.key) }
+            .map { NewerMigration($0.key, $0.value) }.sorted { $0.identifier < $1.identifier }
         let newer = unknown(among: applied).newer
         // The usual case, with no more of the journal.
         guard !newer.isEmpty else { return begun }
@@ -223,6 +249,16 @@ extension MigrationRegistry<Database> {
 }
 
 extension NewerMigration {
+    fileprivate init(_ identifier: String, _ begun: MigrationJournal.Begun) {
+        self.init(
+            identifier: identifier,
+            appVersion: begun.appVersion,
+            older: begun.older,
+            canBeTakenBack: begun.rollbackSQL != nil,
+            isBegun: true
+        )
+    }
+
     init(_ identifier: String, _ record: MigrationRecord?) {
         self.init(
             identifier: identifier,

@@ -10,8 +10,10 @@ struct BackwardRun {
     let options: MigrationOptions
     let monitor: RunMonitor
 
-    /// Chooses the steps to roll back, newest first, from the ledger.
-    let choose: (_ applied: Set<String>, Database) throws -> [MigrationStep<Database>]
+    /// Chooses the steps to roll back, newest first.
+    let choose: Choice
+
+    typealias Choice = (MigrationLedger.Started, Database) throws -> [MigrationStep<Database>]
 
     /// What takes back steps that only the database's journal knows.
     let downgrade: Downgrade?
@@ -21,7 +23,7 @@ struct BackwardRun {
         on writer: any DatabaseWriter,
         options: MigrationOptions,
         downgrade: Downgrade? = nil,
-        choose: @escaping (_ applied: Set<String>, Database) throws -> [MigrationStep<Database>]
+        choose: @escaping Choice
     ) {
         self.runner = runner
         self.writer = writer
@@ -85,9 +87,10 @@ struct BackwardRun {
         // Another process may have changed the schema since this connection read it, and steps may
         // ask GRDB for it.
         db.clearSchemaCache()
-        let applied = try monitor.watching(db) { try MigrationLedger.read(db) }
+        let started = try monitor.watching(db) { try MigrationLedger.started(db) }
+        let applied = started.applied
         if downgrade == nil { try runner.registry.checkKnows(applied, db) }
-        let chosen = try choose(applied, db)
+        let chosen = try choose(started, db)
         if !chosen.isEmpty { try monitor.noteViolations(db) }
         // The steps that are undone may have been edited: redo exists for that.
         try runner.registry.checkUnchanged(applied.subtracting(chosen.map(\.identifier)), db)
@@ -228,8 +231,19 @@ struct BackwardRun {
         _ rollback: Rollback
     ) throws {
         runner.log?("↩️ Rolling back \(step.identifier)")
+        let lastRow = try MigrationJournal.lastRow(db)
         try StepTransaction(on: db).run(step, allowing: monitor.violations, rollback)
-        try MigrationLedger.remove([step.identifier], db)
+        // A dropped or renamed table is no change of rows.
+        guard try MigrationJournal.lastRow(db) == lastRow else {
+            throw MigrationKitError.stepChangedLedger(step.identifier)
+        }
+        guard try !MigrationLedger.contains(step.identifier, db) else {
+            return try MigrationLedger.remove([step.identifier], db)
+        }
+        // Not all of its batches were done.
+        if let begun = try MigrationJournal.begun(db)[step.identifier] {
+            try MigrationJournal.end(begun, db)
+        }
     }
 
     private func verify(_ db: Database) throws {
@@ -239,13 +253,12 @@ struct BackwardRun {
     }
 
     private func checkIsLatest(_ step: MigrationStep<Database>, _ db: Database) throws {
-        let applied = try MigrationLedger.read(db)
-        try runner.registry.checkKnows(applied, db)
-        guard let latest = runner.registry.applied(among: applied).last?.identifier,
-            latest == step.identifier
-        else {
+        let started = try MigrationLedger.started(db)
+        try runner.registry.checkKnows(started.applied, db)
+        let latest = runner.registry.applied(among: started.all).last?.identifier
+        guard latest == step.identifier else {
             throw MigrationKitError.rollbackMustTargetLatestApplied(
-                latestApplied: runner.registry.applied(among: applied).last?.identifier ?? "",
+                latestApplied: latest ?? "",
                 requested: step.identifier
             )
         }

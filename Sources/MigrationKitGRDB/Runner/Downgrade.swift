@@ -35,14 +35,14 @@ package struct Downgrade {
     ///   `MigrationKitError.rollbackTargetNotApplied(_:)`;
     ///   `MigrationKitError.appliedMigrationsMissing(_:)`.
     func steps(
-        _ applied: Set<String>,
+        _ started: MigrationLedger.Started,
         _ runner: GRDBMigrationRunner,
         _ db: Database
     ) throws -> [MigrationStep<Database>] {
         let registry = runner.registry
-        try registry.checkHasAll(applied)
-        let newer = try registry.newer(among: applied, db)
-        let known = registry.applied(among: applied)
+        try registry.checkHasAll(started.applied)
+        let newer = try registry.newer(among: started.applied, db)
+        let known = registry.applied(among: started.all)
         // Of another program, perhaps: its own steps are no reason to take all of these back.
         if known.isEmpty, target == nil, !newer.isEmpty {
             throw MigrationKitError.noKnownMigration(applied: newer.map(\.identifier))
@@ -65,7 +65,9 @@ package struct Downgrade {
             MigrationStep<Database>(
                 identifier: step.identifier,
                 sourceFile: "",
-                rollbackSQL: records[step.identifier]?.rollbackSQL,
+                rollbackSQL: step.isBegun
+                    ? started.begun[step.identifier]?.rollbackSQL
+                    : records[step.identifier]?.rollbackSQL,
                 apply: { _ in }
             )
         }

@@ -127,15 +127,15 @@ struct ForwardRun {
     func plan(_ db: Database) throws -> MigrationPlan {
         try monitor.watching(db) {
             try db.readingAtOnce {
-                let applied = try MigrationLedger.read(db).union(recorded)
+                let started = try MigrationLedger.started(db).adding(recorded)
                 var plan = try MigrationPlan(
-                    applied: applied,
+                    started,
                     registry: runner.registry,
                     through: end,
                     limit: limit - monitor.steps.count,
                     db
                 )
-                try runner.registry.checkUnchanged(applied, db)
+                try runner.registry.checkUnchanged(started.applied, db)
                 // GRDB creates its ledger before the first step, and so before the journal is
                 // written.
                 if !plan.isEmpty {

@@ -155,7 +155,7 @@ extension GRDBMigrationRunner {
     }
 
     /// The applied steps that the runner doesn't have, because a newer program applied them, oldest
-    /// first. One that it has begun comes last.
+    /// first. Those that it has begun come last.
     ///
     /// - Parameter reader: The database.
     /// - Returns: What the database's journal says of them.
@@ -165,7 +165,7 @@ extension GRDBMigrationRunner {
     }
 
     /// The applied steps that the runner doesn't have, because a newer program applied them, oldest
-    /// first. One that it has begun comes last.
+    /// first. Those that it has begun come last.
     ///
     /// - Parameter db: A connection to the database.
     /// - Returns: What the database's journal says of them.
@@ -215,18 +215,19 @@ extension GRDBMigrationRunner {
     /// - Returns: What is applied, pending, changed and unknown, and the journal's records.
     /// - Throws: A `DatabaseError` if the database can't be read.
     public func overview(of db: Database) throws -> MigrationOverview {
-        let applied = try MigrationLedger.read(db)
+        let started = try MigrationLedger.started(db)
+        let applied = started.applied
         let records = try MigrationJournal.records(db).filter { applied.has($0.key) }
         let unknown = registry.unknown(among: applied)
         return MigrationOverview(
             applied: applied,
             pending: registry.pending(given: applied),
-            late: registry.late(among: applied),
+            late: registry.late(among: started.all),
             changed: registry.changed(among: applied, records),
             missing: unknown.missing,
             newer: unknown.newer,
             records: records,
-            begun: try MigrationJournal.begun(db).filter { !applied.has($0.key) }
+            begun: started.begun
                 .mapValues { .init(since: $0.since, rowsChanged: $0.progress.rowsChanged) }
         )
     }

@@ -89,10 +89,11 @@ extension GRDBMigrationRunner {
             try DurableCommits.during(on: writer) {
                 try writer.write { db in
                     if !recorded.isEmpty { try check(db) }
-                    var applied = try MigrationLedger.read(db)
+                    let started = try MigrationLedger.started(db)
+                    var applied = started.applied
                     for (old, new) in renamings {
                         try take(old, outOf: &applied, noting: .renamed, db)
-                        guard applied.insert(new).inserted else {
+                        guard started.begun[new] == nil, applied.insert(new).inserted else {
                             throw MigrationRepairError.alreadyApplied(new)
                         }
                         _ = try record([new], in: db)

@@ -20,7 +20,7 @@ extension GRDBMigrationRunner {
 
     /// Rolls back the steps that were applied last, newest first, then verifies the database.
     ///
-    /// Each step and its row in the ledger are undone in their own transaction, unless
+    /// A step whose batches aren't all done counts as applied: it is the first to be rolled back. Each step and its row in the ledger are undone in their own transaction, unless
     /// ``MigrationOptions/transaction`` says otherwise. The last one is verified before its commit.
     /// If fewer steps are applied, all of them are rolled back. Before the first one is undone, the
     /// run checks that all of them can be.
@@ -95,8 +95,8 @@ extension GRDBMigrationRunner {
         guard count >= 0 else {
             throw MigrationKitError.rollbackStepCountMustBeNonNegative(count)
         }
-        return BackwardRun(self, on: writer, options: options) { applied, _ in
-            Array(registry.applied(among: applied).reversed().prefix(count))
+        return BackwardRun(self, on: writer, options: options) { started, _ in
+            Array(registry.applied(among: started.all).reversed().prefix(count))
         }
     }
 
@@ -106,11 +106,12 @@ extension GRDBMigrationRunner {
         options: MigrationOptions
     ) throws -> BackwardRun {
         let end = try end(upTo: targetIdentifier)
-        return BackwardRun(self, on: writer, options: options) { applied, _ in
-            guard applied.has(targetIdentifier) else {
+        return BackwardRun(self, on: writer, options: options) { started, _ in
+            let started = started.all
+            guard started.has(targetIdentifier) else {
                 throw MigrationKitError.rollbackTargetNotApplied(targetIdentifier)
             }
-            return registry.steps[end...].filter { applied.has($0.identifier) }.reversed()
+            return registry.steps[end...].filter { started.has($0.identifier) }.reversed()
         }
     }
 
@@ -165,9 +166,10 @@ extension GRDBMigrationRunner {
         guard step.canRollBack else {
             throw MigrationKitError.rollbackNotDefined(identifier)
         }
-        return try BackwardRun(self, on: writer, options: options) { applied, _ in
-            guard applied.has(identifier) else { return [] }
-            if let latest = registry.applied(among: applied).last?.identifier, latest != identifier
+        return try BackwardRun(self, on: writer, options: options) { started, _ in
+            let started = started.all
+            guard started.has(identifier) else { return [] }
+            if let latest = registry.applied(among: started).last?.identifier, latest != identifier
             {
                 throw MigrationKitError.rollbackMustTargetLatestApplied(
                     latestApplied: latest,

@@ -296,10 +296,11 @@ extension GRDBMigrationRunner {
         try MigrationLock.hold(for: writer, options: options) {
             try DurableCommits.during(on: writer) {
                 try writer.write { db in
-                    let applied = try MigrationLedger.read(db)
-                    try registry.checkKnows(applied, db)
+                    let started = try MigrationLedger.started(db)
+                    try registry.checkKnows(started.applied, db)
+                    let all = started.all
                     // If only replaced steps are applied, the last of those.
-                    let latest = registry.applied(among: applied).last?.identifier ?? applied.max()
+                    let latest = registry.applied(among: all).last?.identifier ?? all.max()
                     if let latest {
                         throw MigrationKitError.baselineOnMigratedDatabase(latestApplied: latest)
                     }

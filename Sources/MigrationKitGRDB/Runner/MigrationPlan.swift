@@ -29,22 +29,23 @@ struct MigrationPlan {
     }
 
     /// - Parameters:
-    ///   - applied: The ledger.
+    ///   - started: The ledger, and what is begun.
     ///   - registry: The steps.
     ///   - end: How many of the registry's steps to apply, counted from its start.
     ///   - limit: How many of the pending steps to apply at most.
     ///   - db: The database, whose journal says what unknown steps mean.
     /// - Throws: ``MigrationKitError`` if the ledger doesn't allow it.
     init(
-        applied: Set<String>,
+        _ started: MigrationLedger.Started,
         registry: MigrationRegistry<Database>,
         through end: Int,
         limit: Int,
         _ db: Database
     ) throws {
+        let (applied, all) = (started.applied, started.all)
         dataVersion = try MigrationLedger.dataVersion(db)
         newer = try registry.checkWorks(with: applied, db)
-        let latestIndex = registry.steps.lastIndex { applied.has($0.identifier) }
+        let latestIndex = registry.steps.lastIndex { all.has($0.identifier) }
         if let latestIndex, latestIndex >= end {
             throw MigrationKitError.targetBehindDatabase(
                 target: registry.steps[..<end].last?.identifier ?? "",
@@ -54,7 +55,7 @@ struct MigrationPlan {
 
         let pending = registry.steps[..<end].filter { !applied.has($0.identifier) }
         self.pending = Array(pending.prefix(limit))
-        let late = registry.late(among: applied)
+        let late = registry.late(among: all)
         if let latestIndex, !late.isEmpty {
             throw MigrationKitError.pendingBeforeApplied(
                 pending: late,

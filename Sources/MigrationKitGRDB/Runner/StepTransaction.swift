@@ -184,7 +184,9 @@ private final class CommitGuard: TransactionObserver {
     /// too late: inside a savepoint, only when that ends.
     func observes(eventsOfKind eventKind: DatabaseEventKind) -> Bool {
         let table = eventKind.tableName
-        if MigrationLedger.isTable(table) { sawLedgerChange = true }
+        if MigrationLedger.isTable(table) || MigrationJournal.isTable(table) {
+            sawLedgerChange = true
+        }
         if table == "sqlite_master", !sawSchemaWrite { sawSchemaWrite = db.hasWritableSchema }
         return false
     }

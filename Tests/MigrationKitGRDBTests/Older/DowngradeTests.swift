@@ -155,6 +155,29 @@ import Testing
         try expectRefusal(of: [step]) { $0 == .refusedRollback("0002", refused) }
     }
 
+    /// The ledger and its journal are the runner's own.
+    @Test(
+        arguments: [
+            "DELETE FROM grdb_migrations", "DELETE FROM grdb_migrationkit_journal",
+            "UPDATE grdb_migrationkit_journal SET checksum = 'x'",
+            "DROP TABLE grdb_migrationkit_journal",
+            "ALTER TABLE grdb_migrationkit_journal RENAME TO other; DROP TABLE other",
+            "CREATE VIEW v AS SELECT * FROM grdb_migrationkit_journal; "
+                + "CREATE TRIGGER x INSTEAD OF DELETE ON v BEGIN DELETE FROM grdb_migrationkit_journal; END; "
+                + "DELETE FROM v; DROP VIEW v",
+        ]
+    )
+    func rollbackThatChangesTheRecordIsRefused(_ sql: String) throws {
+        let step = Self.step("0002", "CREATE TABLE tag (name)", down: "DROP TABLE tag; \(sql)")
+        try expectRefusal(of: [step]) { $0 == .stepChangedLedger("0002") }
+        let runner = try GRDBMigrationRunner(steps: [Self.first, step])
+        let before = try Everything(of: writer)
+        #expect(throws: MigrationKitError.stepChangedLedger("0002")) {
+            try runner.rollbackLastMigration(in: writer)
+        }
+        #expect(try Everything(of: writer) == before)
+    }
+
     @Test func aProgramThatKnowsNoneOfThemTakesNothingBack() throws {
         try migrate(Self.second)
         let before = try Everything(of: writer)
