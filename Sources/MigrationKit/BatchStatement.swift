@@ -11,8 +11,11 @@ package struct BatchStatement: Sendable {
 
     package let verb: Verb
 
-    /// What that table is called in the statement.
-    private let qualifier: String
+    /// The table that is changed, folded.
+    package let changed: String
+
+    /// What the table that is gone through is called in the statement.
+    package let qualifier: String
     /// Up to the table.
     private let head: String
     /// From there to the condition.
@@ -66,7 +69,8 @@ package struct BatchStatement: Sendable {
             case "DELETE": .delete
             default: .insert
             }
-        try Self.checkReading(tokens, of: self.verb, verb: verb, table: place)
+        changed = Self.changed(tokens, self.verb, verb: verb) ?? tokens[place].name
+        try Self.checkReading(tokens, of: self.verb, verb: verb, table: place, changed)
         let upsert = top.first {
             $0 > end && tokens[$0].isWord("ON") && $0 + 1 < tokens.count
                 && tokens[$0 + 1].isWord("CONFLICT")
@@ -117,7 +121,8 @@ package struct BatchStatement: Sendable {
         _ tokens: [SQLTokens.Token],
         of kind: Verb,
         verb: Int,
-        table: Int
+        table: Int,
+        _ changed: String
     ) throws(Obstacle) {
         let isReplace =
             tokens[verb].isWord("REPLACE")
@@ -130,12 +135,6 @@ package struct BatchStatement: Sendable {
         guard !isDefined else {
             throw Obstacle("it must read a table first, whose rows are taken in batches")
         }
-        var changed = name
-        if kind == .insert {
-            let into = tokens[verb...].firstIndex { $0.isWord("INTO") } ?? verb
-            let isQualified = into + 2 < tokens.count && tokens[into + 2].text == "."
-            changed = tokens[min(into + (isQualified ? 3 : 1), tokens.count - 1)].name
-        }
         for place in tokens.indices.dropFirst() where tokens[place].isName {
             guard tokens[place].name == changed, place != table || kind == .insert else { continue }
             let before = tokens[place - 1].text == "." && place > 2 ? place - 3 : place - 1
@@ -147,6 +146,14 @@ package struct BatchStatement: Sendable {
                 "it reads the table that it changes, and a batch sees the batches before it"
             )
         }
+    }
+
+    /// The table that an `INSERT` adds rows to.
+    private static func changed(_ tokens: [SQLTokens.Token], _ kind: Verb, verb: Int) -> String? {
+        guard kind == .insert else { return nil }
+        let into = tokens[verb...].firstIndex { $0.isWord("INTO") } ?? verb
+        let isQualified = into + 2 < tokens.count && tokens[into + 2].text == "."
+        return tokens[min(into + (isQualified ? 3 : 1), tokens.count - 1)].name
     }
 
     /// Whether a comma stands between two tables.

@@ -65,9 +65,15 @@ import Testing
         page.say(
             """
             A batch is a range of the table's key. If others have written meanwhile, the statement goes over
-            the table again, until it finds nothing more to change: their rows are done, too. How far it came
-            is kept in the database, with each batch. After Ctrl-C, a kill or a power cut, `migrate` goes on
-            there, and `status` says `begun` until then.
+            the table again, until it finds nothing more to change. What they have committed since then is done
+            in the transaction that records the migration, and the checks run in it again: no row of theirs is
+            left out. How far it came is kept in the database, with each batch. After Ctrl-C, a kill or a power
+            cut, `migrate` goes on there, and `status` says `begun` until then.
+
+            A begun migration counts as applied, since some of its rows are changed. `rollback` and `redo` take
+            it back first, and `downgrade` does, too: the SQL for it is kept in the database when it begins. If
+            there is none, they are refused, and name it. A folder that lacks it is refused, as one that lacks
+            an applied migration is.
 
             If a row is refused, the batches before it stay:
             """
@@ -112,27 +118,41 @@ import Testing
         page.say(
             """
             - A batch sees what those before it have changed. So a statement that reads the table that it
-              changes is refused, other than row by row; an `INSERT` may ask with `EXISTS` or `IN` whether a
-              row is there. `OR REPLACE` is refused, since it may delete other rows.
+              changes is refused, other than row by row, also if it reads it through a view or a full-text
+              index. An `INSERT` may ask with `EXISTS` or `IN` whether the row is there that it adds, by the key
+              of the row that it reads. `OR REPLACE` is refused, since it may delete other rows, and so are
+              functions that count changes, such as `total_changes()`.
+            - A key must be a number, a blob, or text in UTF-8 without NUL characters. Infinite numbers, and any
+              text as a key in a database in UTF-16, are refused. All keys of a table WITHOUT ROWID are looked
+              at before the first batch; other tables go by their rowid.
             - A subquery such as `IN (SELECT …)` runs again in each batch. If it reads much, write `EXISTS`, which
               looks up each row in an index.
             - Foreign keys are enforced in each batch. If another table would be changed by one (`CASCADE`,
               `SET NULL`), the batch is undone, and the run stops: change that table's rows first. If the table
               of the statement has triggers, it is refused before the first batch.
-            - What triggers do counts as in the whole statement: rows that they add or reset aren't visited
-              again.
+            - A trigger may write what the statement doesn't read: a log, a full-text index, another column. One
+              that changes what the statement reads, such as a trigger that keeps one main address for each
+              person, may reach rows of other batches, and is refused with its name. So is a trigger that
+              changes rows by what is there (`count = count + 1`) if the whole statement would take the rows in
+              another order than by their key.
+            - Of several statements in a migration, a later one may not change what an earlier one reads: put it
+              into a migration of its own. It may delete rows of the table that the earlier one goes through:
+              each of its batches runs the earlier one first, so that no row is deleted before it was copied.
             - If the text of a begun migration is changed, it begins anew, and what the old text has done
-              stays. If its file is gone on purpose, `repair --forget` removes it from the record.
+              stays: take it back before you change it. If its file is gone on purpose, `repair --forget`
+              removes it from the record.
             - For a version of the program that doesn't have it, a begun migration is like an applied one:
               [older versions](OlderVersions.md) work with it or don't.
+            - Rows are counted as the statement itself changes them. What triggers add isn't counted.
             - A migration with a batch has only such statements, each below its own `-- migrate:batch`, and
               parts with [checks](Checks.md). What it requires is checked before the first batch, what it
               checks after the last one.
             - The part that takes it back runs in one transaction.
             - With `--all-or-nothing`, in a dry run and for other tools, the statement runs as a whole, with
-              the same result, unless a trigger makes rows depend on each other, which `lint` finds, too.
-            - If a later way through the table changes no fewer rows than the one before, three times, it is
-              stopped (`batchNeverEnds`): another program keeps writing such rows. Update that program first.
+              the same result: where that can't be proved, it is refused before the first batch, and `lint` and
+              a dry run say so.
+            - If others keep writing rows that the statement is for, it doesn't go over the table for ever: what
+              is left after some times is done in the transaction that records the migration.
 
             ## Options
 

@@ -7,8 +7,10 @@ struct BatchTable {
     /// What refuses it is named by its place.
     private let name: String
     private let statement: BatchStatement
+    private let reach: BatchReach
     /// What identifies a row: the rowid, or the primary key of a table WITHOUT ROWID.
     private let keys: [String]
+    private let isWithoutRowID: Bool
     private let index: String
     /// What refuses a batch that changes another table by a foreign key; `nil` if none can.
     private let action: String?
@@ -22,12 +24,16 @@ struct BatchTable {
         } catch {
             throw MigrationKitError.unusableBatch(name, reason: error.reason)
         }
-        (keys, index) = try Self.keys(of: statement.table, in: db)
+        (keys, index, isWithoutRowID) = try Self.keys(of: statement.table, in: db)
         guard !keys.isEmpty else {
             throw MigrationKitError.unusableBatch(
                 name,
                 reason: "'\(statement.table)' is no table with a key"
             )
+        }
+        reach = try BatchReach(batch.sql, statement, in: db)
+        if let reason = try reach.obstacle(in: db) {
+            throw MigrationKitError.unusableBatch(name, reason: reason)
         }
         action = try Self.action(of: batch, statement, in: db)
         // What they change can't be told from what a foreign key changes.
@@ -77,6 +83,29 @@ struct BatchTable {
         return try Bool.fetchOne(db, sql: sql, arguments: [statement.table]) ?? false
     }
 
+    /// Whether the statement deletes rows of the table that another one goes through.
+    func deletesRows(of other: BatchTable) -> Bool {
+        statement.verb == .delete
+            && statement.table.foldedName == other.statement.table.foldedName
+    }
+
+    /// Throws if a later statement of the step changes what this one reads: what others commit after its
+    /// batches couldn't be told from that.
+    func check(before later: BatchTable, in db: Database) throws {
+        for effect in later.reach.effects {
+            // Its batches run this statement first.
+            let isRow = effect.kind == .delete && later.deletesRows(of: self)
+            guard !isRow, try reach.reads(effect, in: db) else { continue }
+            throw MigrationKitError.unusableBatch(
+                later.name,
+                reason: """
+                    it changes what an earlier statement of the migration reads of '\(effect.table)': \
+                    put it into a migration of its own
+                    """
+            )
+        }
+    }
+
     /// The number of values in a key.
     var keyCount: Int { keys.count }
 
@@ -115,26 +144,70 @@ struct BatchTable {
         let statement = try db.cachedStatement(
             sql: "SELECT \(list) FROM main.\(self.statement.table.quotedName) \(index) \(rest)"
         )
-        return try Row.fetchOne(statement, arguments: StatementArguments(arguments)).map { row in
-            let values = Array(row.databaseValues)
-            for (value, bytes) in zip(values.prefix(keys.count), values.suffix(keys.count)) {
-                let isExact =
-                    switch value.storage {
-                    case .string(let text):
-                        Data(text.utf8) == Data.fromDatabaseValue(bytes) ?? Data()
-                    case .double(let number): number.isFinite
-                    case .null: false
-                    case .int64, .blob: true
-                    }
-                guard isExact else {
-                    throw MigrationKitError.unusableBatch(
-                        name,
-                        reason: "a key is no number, blob or UTF-8 text"
-                    )
+        return try Row.fetchOne(statement, arguments: StatementArguments(arguments)).map(key)
+    }
+
+    /// The key in a row, which has each value once more as bytes.
+    ///
+    /// - Throws: `MigrationKitError.unusableBatch(_:reason:)` if it isn't kept exactly.
+    private func key(_ row: Row) throws -> [DatabaseValue] {
+        let values = Array(row.databaseValues)
+        for (value, bytes) in zip(values.prefix(keys.count), values.suffix(keys.count)) {
+            let isExact =
+                switch value.storage {
+                case .string(let text):
+                    Data(text.utf8) == Data.fromDatabaseValue(bytes) ?? Data()
+                case .double(let number): number.isFinite
+                case .null: false
+                case .int64, .blob: true
                 }
+            guard isExact else {
+                throw MigrationKitError.unusableBatch(
+                    name,
+                    reason: """
+                        a key of '\(statement.table)' is text with a NUL character or in another \
+                        encoding than UTF-8, or an infinite number
+                        """
+                )
             }
-            return Array(values.prefix(keys.count))
         }
+        return Array(values.prefix(keys.count))
+    }
+
+    /// Looks at the next keys, which must be kept exactly.
+    ///
+    /// - Parameter key: The last one of those before; `nil` for the first ones.
+    /// - Returns: The last one of these; `nil` if there are no more.
+    /// - Throws: `MigrationKitError.unusableBatch(_:reason:)`.
+    func checkKeys(after key: [DatabaseValue]?, rows: Int, in db: Database) throws
+        -> [DatabaseValue]?
+    {
+        guard isWithoutRowID, let last = try last(in: db),
+            let end = try end(after: key, upTo: last, rows: rows, in: db)
+        else { return nil }
+        let list = keys.joined(separator: ", ")
+        let range =
+            comparison(list, "<=", from: 1)
+            + (key == nil ? "" : " AND \(comparison(list, ">", from: keys.count + 1))")
+        // Printable ASCII is the usual text, and needs no look.
+        let isOdd = keys.map { key in
+            """
+            typeof(\(key)) = 'real' AND abs(\(key)) = 9e999 OR typeof(\(key)) = 'text' AND (
+                \(key) GLOB '*[^ -~]*' OR length(\(key)) <> length(CAST(\(key) AS BLOB))
+            )
+            """
+        }.joined(separator: " OR ")
+        let odd = try Row.fetchCursor(
+            db.cachedStatement(
+                sql: """
+                    SELECT \((keys + keys.map { "CAST(\($0) AS BLOB)" }).joined(separator: ", "))
+                    FROM main.\(statement.table.quotedName) \(index) WHERE \(range) AND (\(isOdd))
+                    """
+            ),
+            arguments: StatementArguments(end + (key ?? []))
+        )
+        while let row = try odd.next() { _ = try self.key(row) }
+        return end
     }
 
     /// Runs the statement for the rows behind one key, up to another.
@@ -175,6 +248,14 @@ struct BatchTable {
         return changes
     }
 
+    /// Runs it for all rows, and once more, as batches do.
+    ///
+    /// - Throws: What ``runTwice(after:through:in:)`` throws.
+    func runForAll(in db: Database) throws -> Int {
+        guard let last = try last(in: db) else { return 0 }
+        return try runTwice(after: nil, through: last, in: db)
+    }
+
     /// Runs the statement for no row, so that everything about it is known but the rows.
     func runForNoRow(in db: Database) throws {
         try db.onlyStatement(of: statement.sql(index) { _ in "0" }).execute()
@@ -199,8 +280,10 @@ struct BatchTable {
 
     /// A range of the key must be the way through the table. For a table WITHOUT ROWID, `NOT INDEXED`
     /// doesn't say so. <https://www.sqlite.org/lang_indexedby.html>
-    private static func keys(of table: String, in db: Database) throws -> ([String], index: String)
-    {
+    private static func keys(
+        of table: String,
+        in db: Database
+    ) throws -> ([String], index: String, isWithoutRowID: Bool) {
         let columns = try Row.fetchAll(
             db,
             sql: "SELECT name, pk FROM pragma_table_xinfo(?, 'main')",
@@ -214,9 +297,10 @@ struct BatchTable {
                 """,
             arguments: [table]
         )
-        guard let isWithoutRowID else { return ([], "") }
+        guard let isWithoutRowID else { return ([], "", false) }
         guard isWithoutRowID else {
-            return (rowidName(besides: columns.map { $0[0] }).map { [$0] } ?? [], "NOT INDEXED")
+            let name = rowidName(besides: columns.map { $0[0] })
+            return (name.map { [$0] } ?? [], "NOT INDEXED", false)
         }
         let primary = columns.filter { $0[1] > 0 }.sorted { ($0[1] as Int) < ($1[1] as Int) }
         let index = try String.fetchOne(
@@ -226,7 +310,8 @@ struct BatchTable {
         )
         return (
             primary.map { ($0[0] as String).quotedName },
-            index.map { "INDEXED BY \($0.quotedName)" } ?? ""
+            index.map { "INDEXED BY \($0.quotedName)" } ?? "",
+            true
         )
     }
 }

@@ -28,8 +28,15 @@ struct BatchPace {
     /// - Parameters:
     ///   - hold: How long a batch should take, in seconds.
     ///   - isResumed: Whether the way through the table began in an earlier run.
-    init(_ batch: MigrationBatch, holding hold: ClosedRange<Double>, isResumed: Bool) {
+    ///   - former: That of the statement before.
+    init(
+        _ batch: MigrationBatch,
+        holding hold: ClosedRange<Double>,
+        isResumed: Bool,
+        after former: BatchPace? = nil
+    ) {
         isDisturbed = isResumed
+        (dataVersion, changes) = (former?.dataVersion, former?.changes)
         most = batch.rows ?? Self.most
         rows = min(most, 500)
         (wantedHold, self.hold) = (hold, hold)

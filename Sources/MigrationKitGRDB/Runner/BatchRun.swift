@@ -11,6 +11,9 @@ struct BatchRun {
     private let step: MigrationStep<Database>
     private let settings: ConnectionSettings
     private var begun: MigrationJournal.Begun
+    private var pace: BatchPace?
+    /// Whether others may have written since the last way of the first statement through its table.
+    private var isDisturbed: Bool
 
     /// What the step means for versions that don't know it.
     var older: OlderVersions? { begun.older }
@@ -20,7 +23,8 @@ struct BatchRun {
 
     /// How long a batch should hold the lock, in seconds, unless it needs most of that for itself.
     private static let hold = 0.015...0.03
-    /// After this many times through the table, the last one must have changed fewer rows.
+    /// After this many times through the table, there is another only if the last one has changed fewer
+    /// rows.
     private static let passes = 4
 
     // MARK: - Begin
@@ -32,6 +36,7 @@ struct BatchRun {
         (self.run, self.step) = (run, step)
         settings = try run.writer.writeWithoutTransaction(ConnectionSettings.withinTransaction)
         let settings = settings
+        try Self.checkKeys(step, run)
         begun = try run.writer.write { db in
             try MigrationLedger.create(db)
             guard try !MigrationLedger.contains(step.identifier, db) else { throw LedgerChanged() }
@@ -42,7 +47,28 @@ struct BatchRun {
             }
             return try Self.begin(step, run, settings, db)
         }
+        isDisturbed = begun.progress != BatchProgress()
         run.monitor.note(step.older ?? begun.older ?? .work)
+    }
+
+    /// Looks at all keys before the first batch, some thousands at a time: others may write in between.
+    private static func checkKeys(_ step: MigrationStep<Database>, _ run: ForwardRun) throws {
+        let isBegun = try run.writer.writeWithoutTransaction { db in
+            try MigrationJournal.begun(db)[step.identifier]?.checksum == step.checksum
+                && MigrationJournal.begun(db)[step.identifier] != nil
+        }
+        guard !isBegun else { return }
+        for batch in step.batches {
+            var key: [DatabaseValue]?
+            repeat {
+                try run.monitor.operation.checkCancellation()
+                key = try run.writer.writeWithoutTransaction { db in
+                    // What is wrong with the statement itself is said when it begins.
+                    let table = try? BatchTable(batch, of: step.identifier, in: db)
+                    return try table?.checkKeys(after: key, rows: 10_000, in: db)
+                }
+            } while key != nil
+        }
     }
 
     /// Runs each statement for no row: what is wrong with one is known before anything is changed.
@@ -56,8 +82,8 @@ struct BatchRun {
         var known: KnownSchema?
         let older = try StepWatch.judging(&known, db) { _ in
             try StepTransaction(on: db, settings).run(step.identifier) { db in
-                for batch in step.batches {
-                    let table = try BatchTable(batch, of: step.identifier, in: db)
+                let tables = try tables(of: step, in: db)
+                for (batch, table) in zip(step.batches, tables) {
                     try batch.naming { try table.runForNoRow(in: db) }
                 }
             }
@@ -70,24 +96,52 @@ struct BatchRun {
         )
     }
 
+    /// - Throws: `MigrationKitError.unusableBatch(_:reason:)`.
+    private static func tables(
+        of step: MigrationStep<Database>,
+        in db: Database
+    ) throws -> [BatchTable] {
+        let tables = try step.batches.map { try BatchTable($0, of: step.identifier, in: db) }
+        for (number, table) in tables.enumerated() {
+            for earlier in tables[..<number] { try earlier.check(before: table, in: db) }
+        }
+        return tables
+    }
+
+    /// Throws what a run in batches would throw, in a dry run: it runs each statement as a whole, and then
+    /// this, which finds nothing to change.
+    static func tryOut(_ step: MigrationStep<Database>, in db: Database) throws {
+        for (batch, table) in try zip(step.batches, tables(of: step, in: db)) {
+            var key: [DatabaseValue]?
+            repeat { key = try table.checkKeys(after: key, rows: 10_000, in: db) } while key != nil
+            _ = try batch.naming { try table.runForAll(in: db) }
+        }
+    }
+
     // MARK: - Batches
 
     /// Runs what is left of the step's batches.
     ///
     /// - Throws: ``Paused``; a `CancellationError`; `MigrationKitError.batchRepeats(_:)`;
-    ///   `MigrationKitError.batchNeverEnds(_:rows:)`; `MigrationKitError.logStaysFull(path:limit:)`; a
-    ///   `DatabaseError`. What is done stays.
+    ///   `MigrationKitError.logStaysFull(path:limit:)`; a `DatabaseError`. What is done stays.
     mutating func carryOut() throws {
         while begun.progress.statement < step.batches.count {
             try carryOut(step.batches[begun.progress.statement])
             begun.progress.endStatement()
         }
+        try run.monitor.advance(to: begun.progress.rowsChanged, secondsLeft: nil)
     }
 
     private mutating func carryOut(_ batch: MigrationBatch) throws {
         let identifier = step.identifier
-        let table = try run.writer.writeWithoutTransaction {
-            try BatchTable(batch, of: identifier, in: $0)
+        let number = begun.progress.statement
+        // A row that others have added since must not be gone before the statements above it have seen it.
+        let (table, earlier) = try run.writer.writeWithoutTransaction { db in
+            let table = try BatchTable(batch, of: identifier, in: db)
+            let earlier = try step.batches[..<number].map { batch in
+                (batch, try BatchTable(batch, of: identifier, in: db))
+            }
+            return (table, earlier.filter { table.deletesRows(of: $0.1) })
         }
         // Another program may have written it.
         if let key = begun.progress.key, key.count != table.keyCount { begun.progress.key = nil }
@@ -97,8 +151,10 @@ struct BatchRun {
         var pace = BatchPace(
             batch,
             holding: Self.hold,
-            isResumed: begun.progress.key != nil
+            isResumed: begun.progress.key != nil,
+            after: self.pace
         )
+        defer { self.pace = pace }
         var estimate = TimeEstimate()
         while true {
             try run.monitor.advance(
@@ -107,6 +163,7 @@ struct BatchRun {
             )
             let isOver = try run.writer.writeWithoutTransaction { db in
                 try pace.look(db)
+                isDisturbed = isDisturbed || pace.isDisturbed
                 if begun.progress.last == nil {
                     begun.progress.last = BatchProgress.key(try table.last(in: db))
                 }
@@ -115,7 +172,7 @@ struct BatchRun {
                     let end = try table.end(after: key, upTo: last, rows: pace.rows, in: db)
                 else { return true }
                 try pace.timing { begin in
-                    try change(table, batch, after: key, through: end, db, begin)
+                    try change(table, batch, earlier, after: key, through: end, db, begin)
                 }
                 if begun.progress.passes == 0 {
                     try estimate.note { try table.share(before: end, upTo: last, in: db) }
@@ -125,8 +182,9 @@ struct BatchRun {
                 return false
             }
             if isOver {
-                if try endPass(batch, pace) { return }
+                if endPass(pace) { return }
                 pace.beginAgain()
+                if number == 0 { isDisturbed = false }
                 continue
             }
             if let deadline = run.deadline, .now >= deadline {
@@ -144,6 +202,7 @@ struct BatchRun {
     private mutating func change(
         _ table: BatchTable,
         _ batch: MigrationBatch,
+        _ earlier: [(MigrationBatch, BatchTable)],
         after key: [DatabaseValue]?,
         through end: [DatabaseValue],
         _ db: Database,
@@ -154,9 +213,11 @@ struct BatchRun {
         try db.inTransaction(.immediate) {
             begin()
             try StepTransaction(on: db, settings).run(step.identifier) { db in
-                try run.monitor.batch(in: db, after: next.progress.rowsChanged) {
-                    changes = try batch.naming {
-                        try table.runTwice(after: key, through: end, in: db)
+                try run.monitor.watching(db) {
+                    for (batch, table) in earlier + [(batch, table)] {
+                        changes += try batch.naming {
+                            try table.runTwice(after: key, through: end, in: db)
+                        }
                     }
                 }
             }
@@ -170,19 +231,13 @@ struct BatchRun {
 
     /// Ends a way through the whole table.
     ///
-    /// - Returns: Whether the statement is done: nobody else has written meanwhile, or nothing was left
-    ///   to change.
-    private mutating func endPass(_ batch: MigrationBatch, _ pace: BatchPace) throws -> Bool {
+    /// - Returns: Whether no further one is worth it: nobody else has written meanwhile, nothing was left
+    ///   to change, or others keep writing such rows. What is left is done when the step is recorded.
+    private mutating func endPass(_ pace: BatchPace) -> Bool {
         let changes = begun.progress.changes
         guard changes > 0, pace.isDisturbed else { return true }
         guard begun.progress.passes + 1 < Self.passes || changes < begun.progress.changesBefore
-        else {
-            // The next run tries it again.
-            begun.progress.beginAgain()
-            begun.progress.passes = 0
-            try note()
-            throw MigrationKitError.batchNeverEnds(batch.name(in: step), rows: changes)
-        }
+        else { return true }
         begun.progress.beginAgain()
         return false
     }
@@ -223,19 +278,58 @@ struct BatchRun {
 
     // MARK: - End
 
-    /// Records the step.
+    /// Records the step. What others have committed since its batches is done first, in the same
+    /// transaction: nobody gets in between.
     ///
-    /// - Parameter record: Records more in the same transaction.
-    /// - Throws: ``LedgerChanged`` if another program has applied it.
-    func record(seconds: Double, _ record: (Database) throws -> Void) throws {
-        try run.writer.write { db in
-            guard try !MigrationLedger.contains(step.identifier, db) else { throw LedgerChanged() }
-            try MigrationLedger.insert(step.identifier, db)
-            try MigrationJournal.end(begun, db)
-            try run.runner.note(.applied, step, seconds: seconds, older: older, db)
-            try record(db)
-            run.monitor.beginCommit()
+    /// - Parameters:
+    ///   - checked: What the checks have found since the batches. It may be about such rows.
+    ///   - check: Checks again.
+    ///   - record: Records more in the same transaction.
+    /// - Throws: ``LedgerChanged`` if another program has applied it; what the checks throw, and what
+    ///   ``carryOut()`` throws.
+    mutating func record(
+        seconds: Double,
+        after checked: Result<Void, any Error>,
+        checking check: (Database) throws -> Void,
+        _ record: (Database) throws -> Void
+    ) throws {
+        var next = begun
+        try run.writer.writeWithoutTransaction { db in
+            try db.inTransaction(.immediate) {
+                guard try !MigrationLedger.contains(step.identifier, db) else {
+                    throw LedgerChanged()
+                }
+                try pace?.look(db)
+                if isDisturbed || pace?.isDisturbed ?? true {
+                    next.progress.rowsChanged += try changeTheRest(db)
+                    try run.monitor.advance(to: next.progress.rowsChanged, secondsLeft: nil)
+                    try run.monitor.watching(db) { try check(db) }
+                } else {
+                    try checked.get()
+                }
+                try MigrationLedger.insert(step.identifier, db)
+                try MigrationJournal.end(begun, db)
+                try run.runner.note(.applied, step, seconds: seconds, older: older, db)
+                try record(db)
+                run.monitor.beginCommit()
+                return .commit
+            }
         }
+        begun = next
+    }
+
+    /// Runs the statements for all rows. Only those that others have written since are left.
+    private func changeTheRest(_ db: Database) throws -> Int {
+        var changes = 0
+        try StepTransaction(on: db, settings).run(step.identifier) { db in
+            try run.monitor.watching(db) {
+                for batch in step.batches {
+                    let table = try BatchTable(batch, of: step.identifier, in: db)
+                    changes += try batch.naming { try table.runForAll(in: db) }
+                }
+            }
+        }
+        return changes
     }
 }
 
@@ -257,11 +351,6 @@ extension BatchProgress {
 }
 
 extension MigrationBatch {
-    /// What a message calls it.
-    fileprivate func name(in step: MigrationStep<Database>) -> String {
-        place?.description ?? step.identifier
-    }
-
     /// Puts the statement's place in front of SQLite's message.
     fileprivate func naming<Value>(_ body: () throws -> Value) throws -> Value {
         do {

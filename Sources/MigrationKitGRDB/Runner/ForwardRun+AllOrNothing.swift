@@ -55,6 +55,8 @@ extension ForwardRun {
             var older: OlderVersions?
             let seconds = try monitor.step(step.identifier, in: db) {
                 older = try apply(step, in: transaction, merged: merged, &left)
+                // Only a dry run is one transaction then.
+                if options.transaction == .perStep { try BatchRun.tryOut(step, in: db) }
             }
             try MigrationLedger.remove(merged, db)
             try MigrationLedger.insert(step.identifier, db)

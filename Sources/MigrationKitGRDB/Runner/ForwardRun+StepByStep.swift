@@ -170,16 +170,40 @@ extension ForwardRun {
             batches = try BatchRun(self, step)
             try batches?.carryOut()
         }
-        // Others write meanwhile: a check that reads everything must not keep them from it.
+        // Others write meanwhile: a check that reads everything must not keep them from it. What it finds
+        // may be about rows that they have just written, which are done before the step is recorded.
+        var checked = Result<Void, any Error>.success(())
         try writer.readingWithConstraints { db in
-            try monitor.checkBatches(in: db) {
-                try step.checks.run(in: db) { .checkFailed($0) }
+            try monitor.watching(db) {
+                checked = try aboutRows { try step.checks.run(in: db) { .checkFailed($0) } }
                 try ForeignKeyCheck.run(after: step, allowing: monitor.violations, in: db)
-                try monitor.verifying { try verify(db, plan) }
+                let verified = try aboutRows { try monitor.verifying { try verify(db, plan) } }
+                checked = checked.flatMap { verified }
             }
         }
-        try batches?.record(seconds: seconds, record)
+        try batches?.record(
+            seconds: seconds,
+            after: checked,
+            checking: { db in
+                try step.checks.run(in: db) { .checkFailed($0) }
+                guard plan?.completes == true else { return }
+                try runner.checks.run(in: db) { .checkFailed($0) }
+                try runner.integration.verifyBeforeCommit?(db)
+            },
+            record
+        )
         monitor.finishStep()
+    }
+
+    /// - Returns: What the block throws if a check fails.
+    /// - Throws: What else the block throws.
+    private func aboutRows(_ body: () throws -> Void) throws -> Result<Void, any Error> {
+        do {
+            return .success(try body())
+        } catch let error as GRDBMigrationVerificationError {
+            guard case .checkFailed = error else { throw error }
+            return .failure(error)
+        }
     }
 }
 

@@ -24,11 +24,11 @@ final class RunMonitor: Sendable {
     private struct Running {
         let identifier: String
         let start: ContinuousClock.Instant
-        var changesBefore: Int
+        let changesBefore: Int
         var changes = 0
         var seconds = 0.0
         var older: OlderVersions?
-        /// Whether what it has done up to now stays.
+        /// Whether what it has done up to now stays. Its rows are then counted batch by batch.
         var isInBatches = false
         var secondsLeft: Double?
     }
@@ -151,31 +151,12 @@ final class RunMonitor: Sendable {
         return seconds
     }
 
-    /// Runs a batch.
-    ///
-    /// - Parameter changes: How many rows those before it have changed.
-    func batch<Value>(in db: Database, after changes: Int, _ work: () throws -> Value) throws
-        -> Value
-    {
-        let total = db.totalChangesCount
-        state.withLock { $0.running?.changesBefore = total - changes }
-        return try watching(db, work)
-    }
-
-    /// Checks what the batches have done, perhaps on another connection.
-    func checkBatches(in db: Database, _ work: () throws -> Void) throws {
-        let total = db.totalChangesCount
-        state.withLock { state in
-            guard let changes = state.running?.changes else { return }
-            state.running?.changesBefore = total - changes
-            state.running?.secondsLeft = nil
-        }
-        try watching(db, work)
-    }
-
     /// Notes how far the batches came.
     ///
-    /// - Parameter secondsLeft: How long they will still take, if that can be told.
+    /// - Parameters:
+    ///   - changes: How many rows of their statements' own tables they have changed. What a trigger or a
+    ///     full-text index adds is no row of the step's.
+    ///   - secondsLeft: How long they will still take, if that can be told.
     func advance(to changes: Int, secondsLeft: Double?) throws {
         state.withLock { state in
             state.running?.changes = changes
@@ -388,7 +369,8 @@ final class RunMonitor: Sendable {
             ),
             .stepAdvanced(
                 identifier: running.identifier,
-                rowsChanged: changes - running.changesBefore
+                rowsChanged: running.isInBatches
+                    ? running.changes : changes - running.changesBefore
             ),
         ] + (expects.map { [$0] } ?? [])
     }

@@ -136,8 +136,8 @@ enum Repeatability {
         let result = Content(of: whole)
         if result == Content(of: other), result != Content(of: database) {
             return (
-                "in batches the statement has another result than as a whole: a trigger makes rows "
-                    + "depend on each other",
+                "in batches the statement has another result than as a whole: rows depend on each "
+                    + "other",
                 fix: "Remove 'migrate:batch', or write the statement so that the order of the rows "
                     + "doesn't matter."
             )

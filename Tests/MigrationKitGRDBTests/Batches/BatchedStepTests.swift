@@ -62,10 +62,10 @@ import Testing
 
     @Test func everyRowIsChangedOnce() throws {
         let runner = try migrations(Self.batched())
-        let events = Locked<[MigrationEvent]>([])
+        let events = Recorder<MigrationEvent>()
         let report = try runner.migrate(
             in: writer,
-            options: MigrationOptions(observer: { event in events.withLock { $0.append(event) } })
+            options: MigrationOptions(observer: { events.append($0) })
         )
         #expect(report.verified && report.pending.isEmpty)
         #expect(report.steps.map(\.rowsChanged) == [1000, 1000])
@@ -84,7 +84,7 @@ import Testing
         #expect(try writer.number(journal) == 0)
         #expect(try store.isEncrypted)
         #expect(
-            !events.withLock { $0 }.contains { if case .stepPaused = $0 { true } else { false } }
+            !events.values.contains { if case .stepPaused = $0 { true } else { false } }
         )
 
         try runner.rollbackMigrations(in: writer, steps: 1)
@@ -276,10 +276,7 @@ import Testing
             Issue.record("\(String(describing: error))")
             return
         }
-        #expect(steps.map(\.canBeTakenBack) == [false] && steps.map(\.isBegun) == [true])
-        #expect(throws: MigrationKitError.cannotDowngrade(steps)) {
-            try older.plannedDowngrade(to: nil, in: writer, options: MigrationOptions())
-        }
+        #expect(steps.map(\.canBeTakenBack) == [true] && steps.map(\.isBegun) == [true])
 
         try older.repairMigrations([], renaming: [], forgetting: ["2"], in: writer)
         #expect(try older.migrate(in: writer).newer.isEmpty)
@@ -379,40 +376,20 @@ import Testing
     }
 
     /// Another program writes a row after each batch that the statement changes.
-    @Test func statementThatNeverGetsDoneIsStopped() throws {
+    @Test func rowsThatOthersKeepWritingDoNotKeepItFromItsEnd() throws {
         let runner = try migrations(Self.batched(rows: 500))
         try runner.migrate(in: writer, upTo: "1")
         let other = try store.open()
         let options = MigrationOptions(budget: 0)
-        let error = #expect(throws: MigrationKitError.self) {
-            for _ in 0..<100 {
-                try other.write { try $0.execute(sql: "INSERT INTO note (body) VALUES ('more')") }
-                try runner.migrate(in: writer, options: options)
-            }
+        var runs = 0
+        while try runner.hasPendingMigrations(in: writer), runs < 100 {
+            runs += 1
+            try other.write { try $0.execute(sql: "INSERT INTO note (body) VALUES ('more')") }
+            try runner.migrate(in: writer, options: options)
         }
-        guard case .batchNeverEnds("2", let rows) = error else {
-            Issue.record("\(error.map { "\($0)" } ?? "")")
-            return
-        }
-        #expect(rows > 0)
-        #expect(try runner.overview(of: writer).begun["2"] != nil)
         try other.close()
-        // Once it has stopped, the step gets done.
-        try runner.migrate(in: writer)
-        #expect(try writer.number("SELECT count(*) FROM note WHERE size IS NULL") == 0)
-    }
-
-    /// A row that a trigger adds is none that the statement as a whole would see.
-    @Test func rowsOfTriggersAreLeftAsByTheWholeStatement() throws {
-        let endless = step(
-            "1a",
-            """
-            CREATE TRIGGER more AFTER UPDATE ON note BEGIN INSERT INTO note (body) VALUES ('more'); END;
-            """
-        )
-        try migrations(endless, Self.batched()).migrate(in: writer)
-        #expect(try filled == 1000)
-        #expect(try writer.number("SELECT count(*) FROM note WHERE size IS NULL") == 1000)
+        #expect(runs < 100)
+        #expect(try filled == 1000 + runs && logged == 1000 + runs)
     }
 
     @Test(
@@ -452,22 +429,6 @@ import Testing
         try migrations(child, Self.batched("DELETE FROM note WHERE id > 1500")).migrate(in: writer)
         #expect(try writer.number("SELECT count(*) FROM note") == 500)
         #expect(try writer.number("SELECT count(note) FROM tag") == 1)
-    }
-
-    /// A key that isn't kept exactly would leave out rows.
-    @Test(arguments: ["'a' || char(0) || 'b'", "CAST(x'ff' AS TEXT)", "9e999"])
-    func keyThatIsNotKeptExactlyIsRefused(_ key: String) throws {
-        let table = step(
-            "1",
-            "CREATE TABLE t (k PRIMARY KEY, s) WITHOUT ROWID; INSERT INTO t (k) VALUES ('a'), (\(key))"
-        )
-        let fill = MigrationStep<Database>(
-            identifier: "2",
-            batched: [MigrationBatch("UPDATE t SET s = 1 WHERE s IS NULL", rows: 1)]
-        )
-        let runner = try GRDBMigrationRunner(steps: [table, fill])
-        #expect(throws: MigrationKitError.self) { try runner.migrate(in: writer) }
-        #expect(try runner.pendingMigrationIdentifiers(in: writer) == ["2"])
     }
 
     /// The statement must be done with a row after its batch, not only with those of the first one.

@@ -1,0 +1,175 @@
+import GRDB
+import MigrationKit
+
+/// What an `INSERT` asks about the table that it adds rows to, in `EXISTS (...)` and `IN (...)`.
+///
+/// Its rows don't depend on each other if each asks for the row that it adds itself, by its own key. As a
+/// whole, the statement asks before it adds any.
+struct BatchQuestions {
+    private let tokens: [SQLTokens.Token]
+    private let statement: BatchStatement
+    /// What identifies a row of the table that is gone through: the columns of each of its unique keys.
+    private let uniqueKeys: [Set<String>]
+    /// The columns that rows are added with, folded, and what is selected for each.
+    private let added: [String: String]
+    private let columns: Set<String>
+
+    init(_ sql: String, _ statement: BatchStatement, in db: Database) throws {
+        self.statement = statement
+        tokens = SQLTokens(sql).tokens
+        uniqueKeys = try Self.uniqueKeys(of: statement.table, db)
+        let names = try String.fetchAll(
+            db,
+            sql: "SELECT name FROM pragma_table_info(?, 'main')",
+            arguments: [statement.changed]
+        ).map(\.foldedName)
+        columns = Set(names)
+        added = Self.added(tokens, statement, names)
+    }
+
+    private static func uniqueKeys(of table: String, _ db: Database) throws -> [Set<String>] {
+        let indexes = try Row.fetchAll(
+            db,
+            sql: """
+                SELECT l.name, group_concat(coalesce(i.name, ''), char(0))
+                FROM pragma_index_list(?1, 'main') AS l, pragma_index_info(l.name, 'main') AS i
+                WHERE l."unique" AND NOT l.partial GROUP BY l.name
+                UNION ALL
+                SELECT '', group_concat(name, char(0)) FROM pragma_table_info(?1, 'main') WHERE pk > 0
+                """,
+            arguments: [table]
+        )
+        let keys = indexes.compactMap { $0[1] as String? }
+            .map { $0.split(separator: "\0", omittingEmptySubsequences: false) }
+            .filter { !$0.contains("") }
+            .map { Set($0.map { String($0).foldedName }) }
+        return keys + ["rowid", "oid", "_rowid_"].map { [$0] }
+    }
+
+    private static func added(
+        _ tokens: [SQLTokens.Token],
+        _ statement: BatchStatement,
+        _ columns: [String]
+    ) -> [String: String] {
+        guard
+            let into = tokens.firstIndex(where: { $0.isWord("INTO") }),
+            let select = tokens.indices.first(where: {
+                $0 > into && tokens[$0].depth == 0 && tokens[$0].isWord("SELECT")
+            }),
+            let from = tokens.indices.first(where: {
+                $0 > select && tokens[$0].depth == 0 && tokens[$0].isWord("FROM")
+            })
+        else { return [:] }
+        let list = tokens[into..<select].filter { $0.depth == 1 && $0.isName }.map(\.name)
+        var items: [[SQLTokens.Token]] = [[]]
+        for token in tokens[(select + 1)..<from] {
+            if token.depth == 0, token.text == "," {
+                items.append([])
+            } else {
+                items[items.count - 1].append(token)
+            }
+        }
+        let texts = items.map { text($0.prefix { !$0.isWord("AS") }, of: statement) }
+        return Dictionary(zip(list.isEmpty ? columns : list, texts)) { first, _ in first }
+    }
+
+    /// An expression without the name of the table that is gone through.
+    private static func text(
+        _ tokens: ArraySlice<SQLTokens.Token>,
+        of statement: BatchStatement
+    ) -> String {
+        let owners = [statement.qualifier.unquotedName.foldedName, statement.table.foldedName]
+        let isOwner = tokens.count > 1 && tokens.dropFirst().first?.text == "."
+        let isOwn = isOwner && tokens.first.map { owners.contains($0.name) } == true
+        return tokens.dropFirst(isOwn ? 2 : 0).map(\.meaning).joined(separator: " ")
+    }
+
+    /// Whether rows ask only for themselves.
+    var areAboutOwnRows: Bool {
+        tokens.indices.dropFirst().allSatisfy { place in
+            guard tokens[place].isName, tokens[place].name == statement.changed else { return true }
+            let before = tokens[place - 1].text == "." && place > 2 ? place - 3 : place - 1
+            guard tokens[before].isWord("FROM") || tokens[before].isWord("JOIN") else {
+                return true
+            }
+            return isAboutOwnRow(place)
+        }
+    }
+
+    /// - Parameter place: That of the table in the question.
+    private func isAboutOwnRow(_ place: Int) -> Bool {
+        let depth = tokens[place].depth
+        guard
+            let open = tokens[..<place].lastIndex(where: { $0.text == "(" && $0.depth == depth - 1 }
+            ),
+            open > 0
+        else { return false }
+        let group = tokens[(open + 1)...].prefix { $0.depth >= depth }
+        // Its names: that of the table, and another.
+        let alias = tokens[(place + 1)...].first { !$0.isWord("AS") }
+        let names = [statement.changed, alias?.name ?? ""]
+        var pairs: [(asked: ArraySlice<SQLTokens.Token>, own: ArraySlice<SQLTokens.Token>)] = []
+        if tokens[open - 1].isWord("IN") {
+            let end = tokens[open - 2].isWord("NOT") ? open - 2 : open - 1
+            let stops = ["WHERE", "AND", "ON"]
+            let begin = tokens[..<end].lastIndex { token in stops.contains(where: token.isWord) }
+            let item = group.dropFirst().prefix { !$0.isWord("FROM") }
+            pairs.append((item, tokens[((begin ?? end - 1) + 1)..<end]))
+        } else {
+            guard let filter = group.firstIndex(where: { $0.depth == depth && $0.isWord("WHERE") })
+            else { return false }
+            let condition = group[(filter + 1)...]
+            guard !condition.contains(where: { $0.isWord("OR") }) else { return false }
+            for part in condition.split(whereSeparator: { $0.depth == depth && $0.isWord("AND") }) {
+                let sides = part.split {
+                    $0.depth == depth && ["=", "=="].contains($0.text) || $0.isWord("IS")
+                }
+                guard sides.count == 2 else { continue }
+                pairs += [(sides[0], sides[1]), (sides[1], sides[0])]
+            }
+        }
+        let keys = pairs.compactMap { asked, own in
+            column(asked, of: names).flatMap { column in
+                added[column] == Self.text(own, of: statement) ? key(own) : nil
+            }
+        }
+        return uniqueKeys.contains { $0.isSubset(of: keys) }
+    }
+
+    /// The column of the table that is asked about.
+    private func column(_ tokens: ArraySlice<SQLTokens.Token>, of names: [String]) -> String? {
+        let tokens = Array(tokens)
+        guard let last = tokens.last, columns.contains(last.name) else { return nil }
+        switch tokens.count {
+        case 1: return last.name
+        case 3 where tokens[1].text == "." && names.contains(tokens[0].name): return last.name
+        default: return nil
+        }
+    }
+
+    /// The column of the own row's key, if nothing but a number is added to it.
+    private func key(_ tokens: ArraySlice<SQLTokens.Token>) -> String? {
+        let owners = [statement.qualifier.unquotedName.foldedName, statement.table.foldedName]
+        var rest = Array(tokens)[...]
+        if rest.count > 2, rest[1].text == "." {
+            guard owners.contains(rest[0].name) else { return nil }
+            rest = rest.dropFirst(2)
+        } else if let name = rest.first?.name, columns.contains(name) {
+            // It is the asked row's in EXISTS, and perhaps in IN.
+            guard tokens.startIndex > 0, isOutside(tokens) else { return nil }
+        }
+        guard let name = rest.popFirst()?.name else { return nil }
+        while let sign = rest.popFirst() {
+            guard ["+", "-"].contains(sign.text), rest.popFirst()?.kind == .number else {
+                return nil
+            }
+        }
+        return name
+    }
+
+    /// Whether an operand stands before IN, where the asked table has no names.
+    private func isOutside(_ operand: ArraySlice<SQLTokens.Token>) -> Bool {
+        let next = tokens[operand.endIndex...].first { !$0.isWord("NOT") }
+        return next?.isWord("IN") ?? false
+    }
+}
