@@ -154,7 +154,14 @@ import Testing
     /// What triggers and full-text indexes add is no row of the step's.
     @Test func rowsAreCountedInOneUnit() throws {
         let events = Recorder<MigrationEvent>()
-        let runner = try runner(Self.fill)
+        // They are told about each tenth of a second, so the statement takes its time.
+        let slow = """
+            UPDATE note SET size = length(body) + 0 * (
+                WITH RECURSIVE n(i) AS (SELECT note.id UNION ALL SELECT i + 1 FROM n LIMIT 20000)
+                SELECT count(*) FROM n
+            ) WHERE size IS NULL
+            """
+        let runner = try runner(slow)
         let report = try runner.migrate(
             in: pool,
             options: MigrationOptions { events.append($0) }
@@ -162,9 +169,9 @@ import Testing
         let counts = events.values.compactMap { event in
             if case .stepAdvanced("2", let rows) = event { rows } else { nil }
         }
-        #expect(counts.count > 5)
+        #expect(counts.count > 3)
         #expect(counts == counts.sorted())
-        #expect(counts.allSatisfy { $0 <= 1000 && $0.isMultiple(of: 100) }, "\(counts)")
+        #expect(counts.allSatisfy { $0 <= 1000 }, "\(counts)")
         #expect(report.steps.last?.rowsChanged == 1000)
     }
 

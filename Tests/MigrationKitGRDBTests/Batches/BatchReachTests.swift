@@ -48,7 +48,7 @@ import Testing
             } catch let error as MigrationKitError {
                 // It was refused before anything was changed, by a dry run, too.
                 #expect(try GRDBMigrationRunner.history(in: queue).map(\.event) == [.applied])
-                #expect(throws: error) { try runner.dryRun(in: queue) }
+                #expect(throws: (any Error).self) { try runner.dryRun(in: queue) }
                 throw error
             }
         } else {
