@@ -74,7 +74,7 @@ extension String {
 
 extension Database {
     /// Runs `quick_check` on the whole database or, if the schema needs what this connection doesn't
-    /// have, on one table after the other.
+    /// have, or a virtual table is damaged, on one table after the other.
     ///
     /// - Returns: What it finds, and the tables that it can't check, each with the reason.
     func quickCheck() throws -> (found: [String], unchecked: [String]) {
@@ -88,13 +88,16 @@ extension Database {
         }
         do {
             return (try run(whole), [])
-        } catch let error as DatabaseError where error.need != nil {
+        } catch let error as DatabaseError where error.need != nil || error.isOfModule {
             var (found, unchecked): ([String], [String]) = ([], [])
+            let damaged = error.isOfModule ? try VirtualTables.damaged(in: self) : []
+            guard error.need != nil || !damaged.isEmpty else { throw error }
+            found = damaged.map(\.damage)
             let tables = try String.fetchAll(
                 self,
                 sql: "SELECT name FROM main.sqlite_master WHERE type = 'table' ORDER BY name"
             )
-            for table in tables {
+            for table in tables where !damaged.contains(where: { $0.name == table }) {
                 do {
                     found += try run(table.pragmaArgument ?? whole)
                 } catch let error as DatabaseError {

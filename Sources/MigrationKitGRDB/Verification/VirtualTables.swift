@@ -68,6 +68,31 @@ package enum VirtualTables {
     }
 }
 
+extension VirtualTables {
+    /// The tables whose modules give up, since their own tables are damaged. The other tables of the
+    /// database are none the worse.
+    package static func damaged(in db: Database) throws -> [Table] {
+        try all(db).filter { table in
+            guard let name = table.name.pragmaArgument else { return false }
+            do {
+                _ = try String.fetchAll(db, sql: "PRAGMA main.quick_check(\(name))")
+                return false
+            } catch let error as DatabaseError where error.isOfModule {
+                return true
+            } catch is DatabaseError {
+                return false
+            }
+        }
+    }
+}
+
+extension VirtualTables.Table {
+    /// Says that it is damaged.
+    package var damage: String {
+        "'\(name)' (\(module)) is damaged, or doesn't match its content"
+    }
+}
+
 extension Database {
     /// Runs a check of SQLite's. Since SQLite 3.47, one that comes to a virtual table which can't be
     /// used fails without a message; this error has one.
@@ -81,6 +106,12 @@ extension Database {
 }
 
 extension DatabaseError {
+    /// Whether it may be a virtual table's module that gives up at its damaged tables. An R-tree takes a
+    /// node without content for a lack of memory.
+    package var isOfModule: Bool {
+        extendedResultCode == .SQLITE_CORRUPT_VTAB || resultCode == .SQLITE_NOMEM
+    }
+
     /// Whether SQLite has only a code for it. SQLCipher up to 4.18 gives it for a page that can't be
     /// decrypted, among others.
     package var isUnexplained: Bool { resultCode == .SQLITE_ERROR && message == "SQL logic error" }

@@ -2,6 +2,7 @@ import CSQLCipher
 import MigrationKitPages
 import Foundation
 import GRDB
+import MigrationKitGRDB
 import MigrationKitKeys
 import MigrationKitSQLCipher
 
@@ -143,18 +144,20 @@ struct SalvageCopy {
         let findings: [String]
         do {
             findings = try db.namingUnusableTables { try String.fetchAll(db, sql: check) }
-        } catch let error as DatabaseError where error.resultCode == .SQLITE_ERROR {
-            // Something that the table needs isn't registered here.
+        } catch let error as DatabaseError
+            where error.resultCode == .SQLITE_ERROR || error.isOfModule
+        {
+            // Something that the table needs isn't registered here, or its own tables are damaged.
             guard
-                let name = virtualTables.first(where: { check.hasSuffix("(\($0.quotedName))") }),
-                let reason = error.message
+                let name = virtualTables.first(where: { check.hasSuffix("(\($0.quotedName))") })
             else { throw error }
-            return [SalvageReport.Unmade(type: "table", name: name, reason: reason)]
+            return [SalvageReport.Unmade(type: "table", name: name, reason: error.reason)]
         }
         return try findings.filter { $0 != "ok" }.map { finding in
             guard let name = virtualTables.first(where: { finding.contains("main.\($0)") })
             else { throw damage(finding) }
-            return SalvageReport.Unmade(type: "table", name: name, reason: finding)
+            let reason = finding.split(separator: "\n").joined(separator: "; ")
+            return SalvageReport.Unmade(type: "table", name: name, reason: reason)
         }
     }
 

@@ -1,5 +1,6 @@
 import CSQLCipher
 import GRDB
+import MigrationKitGRDB
 
 /// Creates tables, indexes, views and triggers in the new file, and records those that can't be
 /// created.
@@ -53,13 +54,13 @@ final class SchemaWriter {
         do {
             try body()
             return true
-        } catch let error as DatabaseError where error.isRefusal || error.isOfVirtualTable {
+        } catch let error as DatabaseError
+            where error.isRefusal || error.resultCode == .SQLITE_CORRUPT
+            || object.module != nil && error.isOfModule
+        {
+            // The new file itself can't be damaged: it was just written.
             unmade.append(
-                .init(
-                    type: object.kind.rawValue,
-                    name: object.name,
-                    reason: error.message ?? "SQLite \(error.resultCode.rawValue)"
-                )
+                .init(type: object.kind.rawValue, name: object.name, reason: error.reason)
             )
             return false
         }
@@ -86,7 +87,8 @@ final class SchemaWriter {
                 if isFullText {
                     _ = try Statement(self.db, "SELECT 1 FROM \(object.name.quotedName)")
                 }
-                guard !isWhole else { return }
+                // What fits nothing is left out: SQLite's checks of the new file would fail for ever.
+                guard !isWhole || module.hasPrefix("rtree") else { return }
                 try self.check(object, isFullText: isFullText, module)
             }
         }
@@ -97,14 +99,17 @@ final class SchemaWriter {
         let name = object.name.quotedName
         if isFullText {
             try Statement(db, "INSERT INTO \(name) (\(name)) VALUES ('integrity-check')").run()
-        } else if module == "rtree" {
+        } else if module.hasPrefix("rtree") {
             let finding = try String.fetchOne(
                 db,
                 sql: "SELECT rtreecheck('main', ?)",
                 arguments: [object.name]
             )
             guard finding == "ok" else {
-                throw DatabaseError(resultCode: .SQLITE_ERROR, message: finding)
+                throw DatabaseError(
+                    resultCode: .SQLITE_ERROR,
+                    message: finding?.split(separator: "\n").joined(separator: "; ")
+                )
             }
         }
     }
@@ -176,7 +181,10 @@ final class SchemaWriter {
 }
 
 extension DatabaseError {
-    /// Whether a virtual table reports that its tables are damaged. The new file itself can't be:
-    /// it was just written.
-    fileprivate var isOfVirtualTable: Bool { resultCode == .SQLITE_CORRUPT }
+    /// SQLite's message.
+    var reason: String {
+        // An R-tree takes a node without content for a lack of memory.
+        if isOfModule || resultCode == .SQLITE_CORRUPT { return "its tables are damaged" }
+        return message ?? "SQLite \(resultCode.rawValue)"
+    }
 }

@@ -273,9 +273,11 @@ struct DatabaseCopy {
                 let known = try findings.isEmpty ? [] : db.findingsWithoutContent()
                 return (findings.filter { $0 != "ok" && !known.contains($0) }.sorted(), nil)
             } catch let error as DatabaseError
-                where error.resultCode == .SQLITE_ERROR
-                || error.extendedResultCode == .SQLITE_CORRUPT_VTAB
+                where error.resultCode == .SQLITE_ERROR || error.isOfModule
             {
+                let damaged = error.isOfModule ? try VirtualTables.damaged(in: db) : []
+                if let table = damaged.first { return ([], table.damage) }
+                guard error.resultCode != .SQLITE_NOMEM else { throw error }
                 return ([], error.message ?? "SQLite \(error.resultCode.rawValue)")
             }
         }

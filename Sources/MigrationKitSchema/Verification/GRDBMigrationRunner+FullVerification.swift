@@ -97,7 +97,6 @@ extension GRDBMigrationRunner {
                 findings.addUnreadablePage()
             }
         }
-        guard !monitor.usesSQLiteIntegrityCheck else { return try check(.database) }
         func checkTable(_ name: String) throws {
             do {
                 try check(.table(name))
@@ -106,9 +105,17 @@ extension GRDBMigrationRunner {
             }
         }
         let tables = { try String.fetchAll($0, sql: GRDBMigrationVerifier.tableNames) }
+        guard !monitor.usesSQLiteIntegrityCheck else {
+            try check(.database)
+            guard findings.stoppedAtModule else { return }
+            return try monitor.reading(writer, tables).forEach(checkTable)
+        }
         if !isStructureSound {
             do {
                 try check(.structure)
+                if findings.stoppedAtModule {
+                    return try monitor.reading(writer, tables).forEach(checkTable)
+                }
             } catch let error as DatabaseError where error.need != nil {
                 return try monitor.reading(writer, tables).forEach(checkTable)
             }

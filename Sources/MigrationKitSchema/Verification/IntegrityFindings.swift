@@ -11,6 +11,9 @@ struct IntegrityFindings {
     private var isCutShort = false
     private var unchecked: [String] = []
 
+    /// Whether SQLite came to no further table, since it gave up at a damaged virtual table.
+    private(set) var stoppedAtModule = false
+
     /// The tables with rows that break a constraint.
     private(set) var constraints = RowConstraints()
 
@@ -137,7 +140,11 @@ struct IntegrityFindings {
             // A damaged record may claim more memory than there is.
             || [.SQLITE_CORRUPT, .SQLITE_NOMEM].contains(error.resultCode)
         {
-            unreadable += 1
+            let damaged = error.isOfModule ? try VirtualTables.damaged(in: db) : []
+            for table in damaged where lines.insert(table.damage).inserted {
+                found.add(VerificationFinding(table.damage, table: table.name))
+            }
+            if damaged.isEmpty { unreadable += 1 } else { stoppedAtModule = true }
             return nil
         }
     }

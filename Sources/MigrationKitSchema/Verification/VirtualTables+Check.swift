@@ -60,11 +60,14 @@ extension VirtualTables {
     }
 
     private static func finding(_ error: DatabaseError, _ table: Table) -> VerificationFinding {
-        let fault =
-            error.resultCode == .SQLITE_CORRUPT
-            ? "is damaged, or doesn't match its content"
-            : "can't be checked: \(error.message ?? "SQLite \(error.resultCode.rawValue)")"
-        return VerificationFinding("'\(table.name)' (\(table.module)) \(fault)", table: table.name)
+        guard error.resultCode != .SQLITE_CORRUPT, !error.isOfModule else {
+            return VerificationFinding(table.damage, table: table.name)
+        }
+        let reason = error.message ?? "SQLite \(error.resultCode.rawValue)"
+        return VerificationFinding(
+            "'\(table.name)' (\(table.module)) can't be checked: \(reason)",
+            table: table.name
+        )
     }
 }
 
@@ -73,7 +76,7 @@ extension DatabaseError {
     fileprivate var isFinding: Bool {
         switch resultCode {
         case .SQLITE_CORRUPT, .SQLITE_ERROR, .SQLITE_CONSTRAINT, .SQLITE_MISMATCH: true
-        default: false
+        default: isOfModule
         }
     }
 }
