@@ -22,7 +22,7 @@ package final class SharedBytes: Sendable {
     /// - Parameters:
     ///   - count: The size of the file.
     ///   - read: Fills a buffer. Several threads call it at once.
-    init(
+    package init(
         count: Int,
         read: @escaping @Sendable (UnsafeMutableRawBufferPointer, _ offset: Int) -> CipherCode
     ) {

@@ -122,6 +122,8 @@ package struct PageForm {
     package var reservedCount: Int
     private let cipher: PageCipher?
     private let authentication: PageAuthentication?
+    /// Further forms, which some of the pages have: those of another key. Only an HMAC can tell.
+    package var others: [PageForm] = []
 
     /// Creates the form of an encrypted file.
     ///
@@ -155,11 +157,16 @@ package struct PageForm {
 
     /// Whether a page is intact, as far as that can be checked.
     package func isIntact(_ page: [UInt8], number: Int) -> Bool {
-        authentication?.isAuthentic(page, number: number) ?? (page.count == pageSize)
+        (authentication?.isAuthentic(page, number: number) ?? (page.count == pageSize))
+            || others.contains { $0.isIntact(page, number: number) }
     }
 
     /// The content of an intact page.
     package func content(_ page: [UInt8], number: Int) -> [UInt8]? {
-        cipher == nil ? page : cipher?.decrypt(page, number: number)
+        if !others.isEmpty, authentication?.isAuthentic(page, number: number) == false {
+            return others.first { $0.isIntact(page, number: number) }?
+                .content(page, number: number)
+        }
+        return cipher == nil ? page : cipher?.decrypt(page, number: number)
     }
 }

@@ -18,16 +18,20 @@ import Synchronization
 package struct StructureCheck: Sendable {
     private let keys: ContentKeys
     private let readsFreePages: Bool
+    private let mostFindings: Int
 
     /// - Parameters:
     ///   - keys: The same for all databases whose contents are compared.
     ///   - readsFreePages: Whether free pages are read, too, so that each page is authenticated.
+    ///   - mostFindings: How many findings of each thread are kept.
     package init(
         keys: ContentKeys,
-        readsFreePages: Bool = true
+        readsFreePages: Bool = true,
+        mostFindings: Int = 20
     ) {
         self.keys = keys
         self.readsFreePages = readsFreePages
+        self.mostFindings = mostFindings
     }
 
     /// What a database consists of.
@@ -41,6 +45,15 @@ package struct StructureCheck: Sendable {
         package fileprivate(set) var columns: [Int: StoredColumns] = [:]
         /// What is wrong with the structure, in a few words for each finding.
         package fileprivate(set) var findings: [String] = []
+
+        /// The pages that findings are about.
+        package var pagesWithFindings: Set<Int> {
+            Set(
+                findings.compactMap { finding in
+                    finding.prefixMatch(of: /page (\d+):/).flatMap { Int($0.1) }
+                }
+            )
+        }
 
         /// Notes each index that has more or fewer entries than its table has rows.
         fileprivate mutating func checkCounts() {
@@ -76,7 +89,7 @@ package struct StructureCheck: Sendable {
         else { return report }
         report.header = layout.header
         let shared = WalkState()
-        let walker = TreeWalker(reader, layout, keys, shared)
+        let walker = TreeWalker(reader, layout, keys, shared, mostFindings: mostFindings)
         walker.walkFreelist()
         report.objects = walker.readSchema()
         let trees = [layout.schema] + report.objects.compactMap(\.tree)
@@ -98,7 +111,13 @@ package struct StructureCheck: Sendable {
             } make: {
                 let walker =
                     try idle.popFirst()
-                    ?? TreeWalker(try file.reader(), layout, keys, shared)
+                    ?? TreeWalker(
+                        try file.reader(),
+                        layout,
+                        keys,
+                        shared,
+                        mostFindings: mostFindings
+                    )
                 if !walkers.contains(where: { $0 === walker }) { walkers.append(walker) }
                 return { body(walker, $0) }
             }

@@ -25,6 +25,7 @@ final class TreeWalker: @unchecked Sendable {
     private let layout: DatabaseLayout
     private let keys: ContentKeys
     private let shared: WalkState
+    private let mostFindings: Int
     /// The pages that this walk has reached.
     private var reached: PageSet
     private(set) var freePages: PageSet
@@ -39,14 +40,15 @@ final class TreeWalker: @unchecked Sendable {
     private var columns = StoredColumns()
 
     private static let deepest = 20
-    private static let mostFindings = 20
 
     init(
         _ reader: PageReader,
         _ layout: DatabaseLayout,
         _ keys: ContentKeys,
-        _ shared: WalkState
+        _ shared: WalkState,
+        mostFindings: Int
     ) {
+        self.mostFindings = mostFindings
         self.reader = reader
         self.layout = layout
         self.keys = keys
@@ -61,7 +63,7 @@ final class TreeWalker: @unchecked Sendable {
     }
 
     private func note(_ page: Int, _ finding: String) {
-        guard findings.count < Self.mostFindings else { return }
+        guard findings.count < mostFindings else { return }
         findings.append("page \(page): \(finding)")
     }
 

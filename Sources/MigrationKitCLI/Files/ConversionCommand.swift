@@ -218,7 +218,7 @@ extension KeyedFileCommand {
         )
     }
 
-    private static func checkInput(of source: KeySource?, _ other: KeySource?) throws {
+    static func checkInput(of source: KeySource?, _ other: KeySource?) throws {
         guard let number = source?.descriptor, number == other?.descriptor else { return }
         let name = number == 0 ? "Standard input" : "The descriptor \(number)"
         throw ValidationError("\(name) can give one of the two keys only.")

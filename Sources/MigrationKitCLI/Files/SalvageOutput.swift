@@ -19,7 +19,7 @@ struct SalvageText {
     }
 
     var text: String {
-        [summary, damage, tables, gaps, unmade].filter { !$0.isEmpty }.map {
+        [summary, damage, tables, gaps, unmade, wayBack].filter { !$0.isEmpty }.map {
             $0.joined(separator: "\n")
         }.joined(separator: "\n\n")
     }
@@ -47,7 +47,14 @@ struct SalvageText {
         var lines: [String] = []
         switch report.salt {
         case .intact: break
-        case .repaired: lines.append("One bit of the salt was wrong, and was corrected.")
+        case .repaired:
+            let text =
+                switch report.saltSource {
+                case nil: "One bit of the salt was wrong, and was corrected."
+                case .writeAheadLog: "The salt is damaged. The write-ahead log has it."
+                case .rollback: "The salt is damaged. The rollback journal has it."
+                }
+            lines.append(text)
         case .lost:
             lines += wrapped(
                 "The salt is lost. The raw key decrypts the pages, but they can't be authenticated."
@@ -69,6 +76,21 @@ struct SalvageText {
                     : "The schema is damaged: tables may be lost."
             )
         }
+        if let reason = report.unnamedReason {
+            lines += wrapped("The migrations can't tell the tables' names: \(reason.printable)")
+        }
+        if !report.namedTables.isEmpty {
+            let names = report.namedTables.map(\.printable).joined(separator: ", ")
+            lines += wrapped("Named by the migrations: \(names).")
+        }
+        if let count = report.wrongPageCount {
+            lines += wrapped(
+                """
+                The number of pages in the database's header, \(count), is wrong: it has \
+                \(report.pageCount).
+                """
+            )
+        }
         let missing = report.missingPageCount
         if missing > 0 {
             lines.append(
@@ -76,15 +98,39 @@ struct SalvageText {
             )
         }
         // The first page is reported separately.
-        let pages = report.damagedPages.filter { $0.problem != .missing && $0.number > 1 }
-        for page in pages.prefix(Self.mostLines) { lines += wrapped(Self.describe(page)) }
-        if pages.count > Self.mostLines {
-            lines.append("And \(pages.count - Self.mostLines) more damaged pages.")
+        let pages = report.damagedPages.filter {
+            $0.problem != .missing && $0.numbers.upperBound > 1
         }
+        for page in pages.prefix(Self.mostLines) { lines += wrapped(Self.describe(page)) }
+        let rest = pages.dropFirst(Self.mostLines).reduce(0) { $0 + $1.numbers.count }
+        if rest > 0 { lines.append("And \(rest) more damaged pages.") }
         return lines
     }
 
     private static func describe(_ journal: SalvageReport.Journal) -> String {
+        var counts = ""
+        if let with = journal.rowCountWith, let without = journal.rowCountWithout, with != without {
+            counts = " With it, the tables have \(with) rows; without it, \(without)."
+            if journal.leftOut == nil, with < without {
+                counts += " For those, salvage a copy of the file without it."
+            }
+        }
+        if let reason = journal.leftOut {
+            let name = journal.kind == .rollback ? "rollback journal" : "write-ahead log"
+            return "The \(name) was left out: \(describe(reason)).\(counts)"
+        }
+        return describePages(journal) + counts
+    }
+
+    private static func describe(_ reason: SalvageReport.Journal.Reason) -> String {
+        switch reason {
+        case .otherKey: "it was written under another key or salt, or is damaged"
+        case .otherTime: "it is of another time than the file"
+        case .contradicts: "its pages contradict those of the file"
+        }
+    }
+
+    private static func describePages(_ journal: SalvageReport.Journal) -> String {
         switch journal.kind {
         case .rollback:
             let broken = journal.damagedFrames.count
@@ -112,6 +158,10 @@ struct SalvageText {
             case .unknown: "of unknown use"
             }
         let age = page.problem == .older ? " in its newest version (an older one was read)" : ""
+        guard page.numbers.count == 1 else {
+            let (first, last) = (page.numbers.lowerBound, page.numbers.upperBound)
+            return "Pages \(first) to \(last) are damaged\(age), \(use)."
+        }
         return "Page \(page.number) is damaged\(age), \(use)."
     }
 
@@ -171,6 +221,20 @@ struct SalvageText {
                 "Could not create the \($0.type) \($0.name.printable): \($0.reason.printable)."
             )
         }
+    }
+
+    /// The commands that lead back to a database in its place.
+    private var wayBack: [String] {
+        guard !report.isComplete else { return [] }
+        let new = report.outputPath.shellWord
+        var commands = ["verify --full \(new)"]
+        if !report.tables.contains(where: { $0.name == "grdb_migrations" }) {
+            commands.append("baseline <last migration> --db-path \(new)")
+        }
+        let (place, kept) = (database.shellWord, (database + ".damaged").shellWord)
+        commands.append("restore --from \(new) --db-path \(place) --keep-original \(kept)")
+        return ["To go on with the new file, after a look at it:"]
+            + commands.map { "  \(Program.name) \($0)" }
     }
 
     private func wrapped(_ text: String) -> [String] { text[...].wrapped(to: width) }

@@ -20,7 +20,8 @@ import MigrationKitSQLCipher
 /// the settings of SQLCipher 1, damage is noticed only if the content makes no sense. Rows on
 /// intact pages are recovered even if the pages that lead to them are damaged. Rows in the
 /// write-ahead log are recovered even after a damaged frame. An unfinished change in a rollback
-/// journal is undone. Indexes and full-text indexes are rebuilt.
+/// journal is undone. Indexes and full-text indexes are rebuilt. A log or a journal that isn't the file's
+/// own, or of another time, is left out: the file is read with it and without it.
 ///
 /// If the first page can be read, `user_version`, `application_id`, the text encoding,
 /// `auto_vacuum`, WAL mode, page size and cipher settings are also kept. Rowids are always kept. A
@@ -42,7 +43,13 @@ public struct DatabaseSalvage: Sendable {
 
     let form: DatabaseForm
     let newKey: DatabaseKey?
+    let secondKey: DatabaseKey?
     var options: RewriteOptions
+
+    /// The steps that made the schema. If the first page is damaged, they give the tables their names, as
+    /// far as the pages' order, the columns and the values are certain. `nil` leaves the rows in
+    /// `lost_and_found`.
+    public var runner: GRDBMigrationRunner?
 
     /// - Parameters:
     ///   - path: The damaged database. Links are followed.
@@ -51,18 +58,22 @@ public struct DatabaseSalvage: Sendable {
     ///     also tried, and the new file gets those that open it.
     ///   - newKey: The key of the new file; `nil` for the same one. Ignored for a plaintext
     ///     database, which stays plaintext.
+    ///   - secondKey: Another key that some of the pages may have, since a change of the key was
+    ///     interrupted. Only the HMAC of a page tells which key it has.
     ///   - options: How long to wait, and what to register.
     public init(
         _ path: String,
         to outputPath: String,
         form: DatabaseForm,
         newKey: DatabaseKey? = nil,
+        secondKey: DatabaseKey? = nil,
         options: RewriteOptions = RewriteOptions()
     ) {
         self.path = path
         self.outputPath = outputPath
         self.form = form
         self.newKey = newKey
+        self.secondKey = secondKey
         self.options = options
     }
 

@@ -46,10 +46,14 @@ struct OrphanPlaces {
             }
             if root == page { return .unknown }
         }
-        // If nothing is missing, no page is in the wrong place.
         let hasHoles = walk.trees.contains { !$0.holes.isEmpty }
-        if isSchemaWhole, !hasHoles { return .nowhere }
         let isTable = content.pages.kind(page)?.isTable == true
+        if isSchemaWhole, !hasHoles {
+            // If nothing is missing, only a free page that isn't listed belongs nowhere. If all of them are
+            // listed, a tree has another page in the place of this one.
+            let mayHaveRows = isTable || walk.trees.contains { $0.hasRows && !$0.isTable }
+            return walk.knowsFreePages && mayHaveRows ? .unknown : .nowhere
+        }
         return isTable ? placeByRowids(of: page) : placeByFields(of: page)
     }
 
@@ -116,13 +120,17 @@ struct OrphanPlaces {
             .first
     }
 
+    private func firstRows(below page: Int) -> [SalvagedRow] { content.firstRows(below: page) }
+}
+
+extension SalvageContent {
     /// The complete rows of the first leaf.
-    private func firstRows(below page: Int) -> [SalvagedRow] {
+    func firstRows(below page: Int) -> [SalvagedRow] {
         var number = page
         for _ in 0..<40 {
-            guard let tree = content.pages.tree(number) else { return [] }
+            guard let tree = pages.tree(number) else { return [] }
             guard tree.kind == .innerTable, let child = tree.cells.first?.child,
-                content.pages.kind(child)?.isTable == true
+                pages.kind(child)?.isTable == true
             else {
                 return tree.cells.compactMap { cell in
                     cell.overflow == nil ? SalvagedRow(Array(tree.bytes[cell.local])) : nil
@@ -132,9 +140,7 @@ struct OrphanPlaces {
         }
         return []
     }
-}
 
-extension SalvageContent {
     /// Whether pages may be missing at this place: below a damaged page or, without HMACs,
     /// anywhere.
     fileprivate func mayMissLeaves(_ hole: SalvageTree.Hole, _ tree: SalvageTree) -> Bool {

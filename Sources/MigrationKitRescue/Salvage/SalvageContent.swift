@@ -13,6 +13,8 @@ final class SalvageContent {
     private(set) var objects: [SalvagedObject] = []
     /// Whether a row of the schema is known to be lost.
     private(set) var lostSchemaRow = false
+    /// The intact pages of trees on which, or below which, rows may be lost nevertheless.
+    private(set) var contradictions: Set<Int> = []
 
     /// The index of the schema's own tree.
     static let schema = 0
@@ -42,12 +44,16 @@ final class SalvageContent {
             ?? guess.encoding
         isAutoVacuum = header.map { $0.autoVacuum != .none } ?? Self.hasPointerMap(pages)
         if isAutoVacuum { walk.markPointerMaps() }
-        let isFreelistNew = pages.states[1] == .intact
-        if isFreelistNew { walk.markFreePages() }
+        // An older list may name pages that a tree has since, and leave out others.
+        if pages.states[1] == .intact { walk.readFreelist() }
         readSchema(candidates)
         walk.add(objects.filter { $0.root > 0 }.map(SalvageTree.init))
-        // An older list may name pages that a tree has since.
-        if !isFreelistNew { walk.markFreePages() }
+        if pages.states[1] == .older { walk.readFreelist() }
+        walk.markFreePages()
+        contradictions = try pages.contradictions(monitor)
+        if contradictions.contains(where: { walk.owners[$0] == Int32(Self.schema) }) {
+            lostSchemaRow = true
+        }
     }
 
     /// Whether the second page looks like a pointer map: alternating types and page numbers.
@@ -62,11 +68,23 @@ final class SalvageContent {
 
     // MARK: - Schema
 
+    /// Whether the header and all entries of the schema were read.
+    var isSchemaWhole: Bool {
+        pages.header != nil && pages.states[1] == .intact && !lostSchemaRow
+            && walk.trees[Self.schema].holes.isEmpty
+    }
+
+    /// Takes over objects whose own entries in the schema are lost.
+    func adopt(_ others: [SalvagedObject]) {
+        objects += others
+        walk.add(others.filter { $0.root > 0 }.map(SalvageTree.init))
+    }
+
     private func readSchema(_ candidates: [Int]) {
         walk.add([SalvageTree(.schema)])
         if !walk.trees[Self.schema].holes.isEmpty {
             // Below damaged pages, there may be pages with rows of the schema.
-            for page in candidates where walk.owners[page] == TreeWalk.Owner.nobody {
+            for page in candidates where walk.isUnclaimed(page) {
                 walk.attach(page, to: Self.schema)
             }
         }

@@ -225,8 +225,34 @@ final class SalvageFilling {
             guard !schema.remade.contains(table.name) else { return nil }
             var table = table
             table.gaps += gaps(of: tree)
+            table.gaps += contradictions(in: tree, besides: table.gaps)
             return table
         }.sorted { $0.name < $1.name }
+    }
+
+    /// How many pages the file lacks at its end, besides those that another page's place is kept for.
+    ///
+    /// If the pages of all trees are there, and none leads beyond the end, the database's number of pages
+    /// is wrong.
+    private var cutCount: Int {
+        guard let stated = pages.statedCount, stated > pages.pageCount,
+            pages.greatestMissing > 0 || walk.trees.contains(where: { !$0.holes.isEmpty })
+        else { return 0 }
+        return stated - pages.pageCount
+    }
+
+    /// The number of pages that the database has, or had.
+    var pageCount: Int { pages.lastPage + cutCount }
+
+    /// How many of them are missing at the end.
+    var missingPageCount: Int {
+        pages.states[1...pages.lastPage].count { $0 == .missing } + cutCount
+    }
+
+    /// The number of pages that the database says it has, if it is wrong.
+    var wrongPageCount: Int? {
+        guard let stated = pages.statedCount, stated != pageCount else { return nil }
+        return stated
     }
 
     /// The damaged pages, and what they are for.
@@ -239,19 +265,33 @@ final class SalvageFilling {
                 senseless[hole.page] = index
             }
         }
-        return (1..<(pages.pageCount + 1)).compactMap { number in
-            let problem: SalvageReport.DamagedPage.Problem
+        var found: [SalvageReport.DamagedPage] = []
+        func add(
+            _ numbers: ClosedRange<Int>,
+            _ problem: SalvageReport.DamagedPage.Problem,
+            _ use: SalvageReport.DamagedPage.Use
+        ) {
+            if let last = found.last, last.numbers.upperBound + 1 == numbers.lowerBound,
+                last.problem == problem, last.use == use
+            {
+                found[found.count - 1].numbers = last.numbers.lowerBound...numbers.upperBound
+            } else {
+                found.append(.init(numbers: numbers, problem: problem, use: use))
+            }
+        }
+        for number in 1..<(pages.lastPage + 1) {
             switch pages.states[number] {
-            case .older: problem = .older
-            case .damaged: problem = .damaged
-            case .missing: problem = .missing
+            case .older: add(number...number, .older, use(of: number))
+            case .damaged: add(number...number, .damaged, use(of: number))
+            case .missing: add(number...number, .missing, use(of: number))
             case .intact:
                 guard walk.owners[number] == TreeWalk.Owner.nobody, let tree = senseless[number]
-                else { return nil }
-                return .init(number: number, problem: .damaged, use: use(ofTree: tree))
+                else { continue }
+                add(number...number, .damaged, use(ofTree: tree))
             }
-            return .init(number: number, problem: problem, use: use(of: number))
         }
+        if cutCount > 0 { add(pages.lastPage + 1...pageCount, .missing, .unknown) }
+        return found
     }
 
     private func use(of page: Int) -> SalvageReport.DamagedPage.Use {
@@ -277,9 +317,25 @@ final class SalvageFilling {
     }
 
     private func countStray() -> Int {
-        (1..<(pages.pageCount + 1)).count { number in
+        (1..<(pages.lastPage + 1)).count { number in
             pages.states[number] != .intact && walk.owners[number] == TreeWalk.Owner.nobody
                 && use(of: number) == .unknown
+        } + cutCount
+    }
+
+    /// The places where rows may be missing although every page that leads to them is intact.
+    private func contradictions(
+        in tree: Int,
+        besides gaps: [SalvageReport.Gap]
+    ) -> [SalvageReport.Gap] {
+        let known = Set(gaps.compactMap(\.page))
+        let most = TreePage.mostRows(usableSize: pages.form.usableSize)
+        return content.contradictions.sorted().compactMap { page in
+            guard walk.owners[page] == Int32(tree), pages.states[page] == .intact,
+                !known.contains(page)
+            else { return nil }
+            let isLeaf = pages.kind(page)?.isLeaf == true
+            return .init(page: page, after: nil, through: nil, mostRows: isLeaf ? most : nil)
         }
     }
 

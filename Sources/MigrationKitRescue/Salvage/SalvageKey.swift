@@ -11,12 +11,14 @@ struct SalvageKey {
     /// `nil` for a plaintext file.
     let cipher: CipherSettings?
     let salt: SalvageReport.Salt
+    /// Which file beside the database has the salt; `nil` if it is its own.
+    let saltSource: SalvageReport.Journal.Kind?
 
     // MARK: - Plaintext
 
     /// - Returns: `nil` if no page of the file makes sense as a plaintext database's.
     init?(plaintext file: RawFile) throws {
-        cipher = nil
+        (cipher, saltSource) = (nil, nil)
         salt = .intact
         let start = try file.read(at: 0, count: DatabaseHeader.count)
         if let start, let header = DatabaseHeader(start) {
@@ -44,48 +46,82 @@ struct SalvageKey {
     // MARK: - Encrypted
 
     /// - Parameters:
+    ///   - files: The log and the journal may have the salt, too.
+    ///   - keys: The database's key, and another one that some pages may have.
     ///   - monitor: Follows the search for the salt.
     /// - Returns: `nil` if no page can be opened.
     init?(
-        encrypted file: RawFile,
-        key: DatabaseKey,
+        encrypted files: SalvageFiles,
+        keys: [DatabaseKey],
         cipher given: CipherSettings,
         monitor: ConversionMonitor
     ) throws {
-        guard let start = try file.read(at: 0, count: CipherSettings.saltCount) else { return nil }
-        let salt = try given.salt(ofFile: start, key: key)
-        for cipher in given.candidates {
-            try monitor.checkCancellation()
-            let sample = Sample(of: file, cipher: cipher)
-            let derived = try key.derived(salt: salt, cipher: cipher)
-            let form = try PageForm(key: derived, salt: salt, cipher: cipher)
-            if form.provesPages ? sample.hasIntactPage(form) : sample.hasPlausiblePage(form) {
-                (self.form, self.cipher, self.salt) = (form, cipher, .intact)
-                return
+        for key in keys {
+            for (salt, source) in try files.salts(given, key) {
+                for cipher in given.candidates {
+                    try monitor.checkCancellation()
+                    let sample = Sample(of: files, cipher: cipher)
+                    let form = try Self.form(key, salt, cipher)
+                    guard
+                        form.provesPages
+                            ? sample.hasIntactPage(form) : sample.hasPlausiblePage(form)
+                    else { continue }
+                    self.form = try Self.adding(keys, besides: key, to: form, salt, cipher)
+                    (self.cipher, saltSource) = (cipher, source)
+                    self.salt = source == nil ? .intact : .repaired
+                    return
+                }
             }
         }
         // A salt that is kept elsewhere isn't damaged.
-        guard !given.hasPlaintextHeader else { return nil }
-        // A raw key that contains its salt doesn't need the file's.
-        guard given.hmacAlgorithm != .off, key.secret.count < 48 || key.form == .passphrase else {
-            return nil
-        }
-        let sample = Sample(of: file, cipher: given)
-        let found = try Self.search(near: salt, monitor) { salt in
-            let derived = try key.derived(salt: salt, cipher: given)
-            return sample.hasIntactPage(try PageForm(key: derived, salt: salt, cipher: given))
-        }
-        if let found {
-            let derived = try key.derived(salt: found, cipher: given)
-            form = try PageForm(key: derived, salt: found, cipher: given)
+        guard !given.hasPlaintextHeader, given.hmacAlgorithm != .off,
+            let start = try files.main?.read(at: 0, count: CipherSettings.saltCount)
+        else { return nil }
+        saltSource = nil
+        let sample = Sample(of: files, cipher: given)
+        for key in keys {
+            // A raw key that contains its salt doesn't need the file's.
+            guard key.secret.count < 48 || key.form == .passphrase else { continue }
+            let salt = try given.salt(ofFile: start, key: key)
+            let found = try Self.search(near: salt, monitor) { salt in
+                sample.hasIntactPage(try Self.form(key, salt, given))
+            }
+            guard let found else { continue }
+            let form = try Self.form(key, found, given)
+            self.form = try Self.adding(keys, besides: key, to: form, found, given)
             (cipher, self.salt) = (given, .repaired)
             return
         }
         // A raw key decrypts without a salt. Only the HMAC needs it.
-        guard key.form == .rawKey else { return nil }
-        let form = try PageForm(key: key, salt: nil, cipher: given)
-        guard sample.hasPlausiblePage(form) else { return nil }
-        (self.form, cipher, self.salt) = (form, given, .lost)
+        for key in keys where key.form == .rawKey && key.secret.count < 48 {
+            let form = try PageForm(key: key, salt: nil, cipher: given)
+            guard sample.hasPlausiblePage(form) else { continue }
+            (self.form, cipher, self.salt) = (form, given, .lost)
+            return
+        }
+        return nil
+    }
+
+    private static func form(
+        _ key: DatabaseKey,
+        _ salt: [UInt8],
+        _ cipher: CipherSettings
+    ) throws -> PageForm {
+        try PageForm(key: key.derived(salt: salt, cipher: cipher), salt: salt, cipher: cipher)
+    }
+
+    /// A change of the key that was interrupted leaves pages of both keys, under one salt.
+    private static func adding(
+        _ keys: [DatabaseKey],
+        besides key: DatabaseKey,
+        to form: PageForm,
+        _ salt: [UInt8],
+        _ cipher: CipherSettings
+    ) throws -> PageForm {
+        guard form.provesPages else { return form }
+        var form = form
+        form.others = try keys.filter { $0 != key }.map { try Self.form($0, salt, cipher) }
+        return form
     }
 
     /// Tries the salts that differ in one bit, on all processors.
@@ -119,11 +155,14 @@ struct SalvageKey {
     private struct Sample: Sendable {
         let pages: [(number: Int, bytes: [UInt8])]
 
-        init(of file: RawFile, cipher: CipherSettings) {
+        init(of files: SalvageFiles, cipher: CipherSettings) {
             let size = cipher.pageSize
-            pages = PageAuthentication.sample(ofPages: file.size / size).compactMap { number in
-                (try? file.read(at: (number - 1) * size, count: size)).map { (number, $0) }
+            let inFile = files.main.map { file in
+                PageAuthentication.sample(ofPages: file.size / size).compactMap { number in
+                    (try? file.read(at: (number - 1) * size, count: size)).map { (number, $0) }
+                }
             }
+            pages = (inFile ?? []) + files.pagesBeside(pageSize: size, most: 32)
         }
 
         func hasIntactPage(_ form: PageForm) -> Bool {

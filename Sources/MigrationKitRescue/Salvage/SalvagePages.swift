@@ -1,4 +1,6 @@
+import MigrationKitCommon
 import MigrationKitPages
+import MigrationKitSQLCipher
 
 /// The pages of a damaged database, each in the version that is used.
 ///
@@ -17,10 +19,21 @@ final class SalvagePages {
     }
 
     private(set) var form: PageForm
+    /// How many pages can be looked for: those of the file, and those of the log or the journal.
     let pageCount: Int
+    /// How many pages the database has according to its header, or to the log or the journal; `nil` if
+    /// none of them says. Damage can make it any number, so only what leads to a page proves that there
+    /// was one.
+    let statedCount: Int?
+    /// The pages after this one are what is left of a longer database, unless a tree leads to them.
+    private(set) var lastPage: Int
+    /// The greatest page after the file's end that another page leads to; 0 if there is none.
+    private(set) var greatestMissing = 0
     /// The header of the first page, if it can be read.
     let header: [UInt8]?
-    private let file: RawFile
+    /// `nil` if it is empty.
+    private let file: RawFile?
+    private let fileSize: Int
     private let beside: RawFile?
     private let versions: PageVersions
     /// The page with SQLite's lock bytes, which has no content, and so no damage.
@@ -28,12 +41,17 @@ final class SalvagePages {
     private(set) var states: [State]
     /// The kind of each page: a kind of ``TreePage``, or 0.
     private(set) var kinds: [UInt8]
+    /// How many cells each b-tree page has.
+    private var cellCounts: [UInt16]
+    /// Whether an index has more or fewer entries than its table has rows; known after
+    /// ``contradictions(_:)``.
+    private(set) var hasUnequalIndex = false
 
     /// - Parameters:
     ///   - file: The database.
     ///   - beside: The log or the journal.
     ///   - versions: The versions in that file.
-    init(file: RawFile, beside: RawFile?, versions: PageVersions, form: PageForm) {
+    init(file: RawFile?, beside: RawFile?, versions: PageVersions, form: PageForm) {
         self.file = file
         self.beside = beside
         self.versions = versions
@@ -45,13 +63,16 @@ final class SalvagePages {
         {
             self.form.reservedCount = Int(header[20])
         }
-        let inFile = (file.size + form.pageSize - 1) / form.pageSize
-        // Limited by the file's size, so that a wrong number doesn't use all memory.
+        fileSize = file?.size ?? 0
+        let inFile = (fileSize + form.pageSize - 1) / form.pageSize
+        // Limited by the file's size, so that a wrong number in a log doesn't use all memory.
         let limit = inFile + versions.frameCount + (1 << 20)
-        let told = versions.pageCount ?? header.flatMap { DatabaseHeader($0)?.pageCount }
-        pageCount = max(1, min(told ?? max(inFile, versions.offsets.greatestPage ?? 0), limit))
+        pageCount = max(1, min(max(inFile, versions.offsets.greatestPage ?? 0), limit))
+        statedCount = versions.pageCount ?? header.flatMap { DatabaseHeader($0)?.pageCount }
+        lastPage = min(statedCount ?? pageCount, pageCount)
         states = Array(repeating: .missing, count: pageCount + 1)
         kinds = Array(repeating: 0, count: pageCount + 1)
+        cellCounts = Array(repeating: 0, count: pageCount + 1)
     }
 
     /// Checks every page.
@@ -66,11 +87,24 @@ final class SalvagePages {
                 states[number] = versions.older.contains(number) ? .older : .intact
                 tree = TreePage(content, number: number, usableSize: form.usableSize)
                 kinds[number] = tree?.kind.rawValue ?? 0
+                cellCounts[number] = UInt16(clamping: tree?.cells.count ?? 0)
             } else {
-                states[number] = number * form.pageSize > file.size ? .missing : .damaged
+                states[number] = number * form.pageSize > fileSize ? .missing : .damaged
             }
             try visit(number, tree)
         }
+    }
+
+    /// Notes that a tree has a page.
+    func noteUse(of number: Int) {
+        // The number of pages is wrong, so all others count, too.
+        if number > lastPage { lastPage = pageCount }
+    }
+
+    /// Notes that another page leads to a page after the file's end.
+    func noteMissing(_ number: Int) {
+        guard number > pageCount, number <= statedCount ?? 0 else { return }
+        greatestMissing = max(greatestMissing, number)
     }
 
     /// Finds out how many bytes of a page SQLite doesn't use, if the header doesn't say.
@@ -116,9 +150,59 @@ final class SalvagePages {
         content(number).flatMap { TreePage($0, number: number, usableSize: form.usableSize) }
     }
 
+    /// The pages that belong to a tree of the schema and can't be as SQLite leaves them, although each may
+    /// be intact. A row may be lost on such a page, or below it.
+    ///
+    /// Free pages, pointer maps and what the header says of them don't count: rows depend on none of them.
+    func contradictions(_ monitor: ConversionMonitor) throws -> Set<Int> {
+        guard var header else { return [] }
+        let (count, size) = (lastPage, form.pageSize)
+        func put(_ value: Int, at offset: Int) {
+            header.replaceSubrange(offset..<offset + 4, with: Self.bytes(value))
+        }
+        header.replaceSubrange(16..<18, with: [UInt8(size >> 8 & 0xff), UInt8(size >> 16)])
+        (header[18], header[19], header[20]) = (1, 1, UInt8(form.reservedCount))
+        put(min(Int(header.word(44)), 4), at: 44)
+        put(count, at: 28)
+        for offset in [32, 36, 52, 64] { put(0, at: offset) }
+        header.replaceSubrange(92..<96, with: header[24..<28])
+        let start = header
+        let pages = Locked(self)
+        let bytes = SharedBytes(count: count * size) { buffer, offset in
+            pages.withLock { pages in
+                for place in stride(from: 0, to: buffer.count, by: size) {
+                    let number = (offset + place) / size + 1
+                    // A damaged page is reported as that.
+                    let content = pages.content(number) ?? [UInt8](repeating: 0, count: size)
+                    let part = content.prefix(buffer.count - place)
+                    UnsafeMutableRawBufferPointer(rebasing: buffer[place...]).copyBytes(from: part)
+                }
+                if offset == 0 { buffer.copyBytes(from: start.prefix(buffer.count)) }
+            }
+            return .ok
+        }
+        let check = StructureCheck(
+            keys: ContentKeys(),
+            readsFreePages: false,
+            mostFindings: count
+        )
+        let report = try check.run(DecryptedPages(plaintext: bytes)) { _ in
+            try monitor.checkCancellation()
+        }
+        hasUnequalIndex = report.findings.contains { $0.hasPrefix("index ") }
+        return report.pagesWithFindings
+    }
+
+    /// How many rows, or entries, are on a page.
+    func cellCount(_ number: Int) -> Int { Int(cellCounts[number]) }
+
+    private static func bytes(_ value: Int) -> [UInt8] {
+        withUnsafeBytes(of: UInt32(value).bigEndian, Array.init)
+    }
+
     private static func read(
         _ number: Int,
-        _ file: RawFile,
+        _ file: RawFile?,
         _ beside: RawFile?,
         _ versions: PageVersions,
         _ form: PageForm
@@ -126,7 +210,7 @@ final class SalvagePages {
         // Pages that the disk can't read are reported as damaged.
         let bytes =
             versions.offsets[number].map { try? beside?.read(at: $0, count: form.pageSize) }
-            ?? (try? file.read(at: (number - 1) * form.pageSize, count: form.pageSize))
+            ?? (try? file?.read(at: (number - 1) * form.pageSize, count: form.pageSize))
         guard let bytes, form.isIntact(bytes, number: number) else { return nil }
         return form.content(bytes, number: number)
     }

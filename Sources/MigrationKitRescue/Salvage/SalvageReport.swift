@@ -6,13 +6,14 @@ public struct SalvageReport: Equatable, Sendable {
     public enum Salt: String, Encodable, Sendable {
         /// It is intact, or not needed.
         case intact
-        /// One of its bits was wrong, and was corrected.
+        /// It was damaged, and was found: one of its bits was wrong, or
+        /// ``SalvageReport/saltSource`` has it.
         case repaired
         /// It is lost. The raw key decrypts the pages, but they can't be authenticated.
         case lost
     }
 
-    /// A damaged or missing page.
+    /// A damaged or missing page, or several in a row that have the same problem and use.
     public struct DamagedPage: Equatable, Sendable {
         /// What is wrong with a page.
         public enum Problem: String, Encodable, Sendable {
@@ -41,8 +42,10 @@ public struct SalvageReport: Equatable, Sendable {
             case unknown
         }
 
-        /// The number, from 1.
-        public let number: Int
+        /// The number of the first page, from 1.
+        public var number: Int { numbers.lowerBound }
+        /// The numbers of all of them.
+        public internal(set) var numbers: ClosedRange<Int>
         /// What is wrong with it.
         public let problem: Problem
         /// What it was for.
@@ -121,6 +124,16 @@ public struct SalvageReport: Equatable, Sendable {
             case rollback
         }
 
+        /// Why a journal was left out.
+        public enum Reason: String, Encodable, Sendable {
+            /// None of its pages was written with the key and the salt.
+            case otherKey
+            /// It was written before the file's newest pages, or long after its oldest ones.
+            case otherTime
+            /// Its pages contradict those of the file, and are intact.
+            case contradicts
+        }
+
         /// What it is.
         public let kind: Kind
         /// How many frames, or page images, count.
@@ -128,10 +141,20 @@ public struct SalvageReport: Equatable, Sendable {
         /// The damaged ones among them, from 1; 0 is the header.
         public let damagedFrames: [Int]
 
+        /// Why it was left out; `nil` if its pages were used.
+        public var leftOut: Reason?
+        /// How many rows the tables of the file have with it.
+        public var rowCountWith: Int?
+        /// How many they have without it.
+        public var rowCountWithout: Int?
+
         private enum CodingKeys: String, CodingKey {
             case kind
             case frameCount = "frames"
             case damagedFrames
+            case leftOut
+            case rowCountWith = "rowsWith"
+            case rowCountWithout = "rowsWithout"
         }
     }
 
@@ -141,12 +164,17 @@ public struct SalvageReport: Equatable, Sendable {
     public let outputPath: String
     /// The state of the salt.
     public let salt: Salt
+    /// Which file beside the database had the salt, if its own was damaged; `nil` otherwise.
+    public let saltSource: Journal.Kind?
     /// Whether each page has an HMAC. Otherwise damage that makes sense isn't noticed.
     public let provesPages: Bool
     /// The page size in bytes.
     public let pageSize: Int
     /// The number of pages that the database has, or had.
     public let pageCount: Int
+    /// The number of pages according to the header, the log or the journal, if it is wrong: no page leads
+    /// to one that there would be, or a tree has more. `nil` if it is right.
+    public let wrongPageCount: Int?
     /// The damaged pages, in order.
     public let damagedPages: [DamagedPage]
     /// How many pages are missing at the end. They are included in ``damagedPages``.
@@ -155,6 +183,11 @@ public struct SalvageReport: Equatable, Sendable {
     public let journal: Journal?
     /// Whether the whole schema was read. Otherwise there may have been more tables.
     public let isSchemaWhole: Bool
+    /// The tables among ``tables`` that have their names from migrations, since their entries in the schema
+    /// are lost.
+    public let namedTables: [String]
+    /// Why migrations could give no names; `nil` if they did, or weren't needed.
+    public let unnamedReason: String?
     /// The tables of the new file, sorted by name. They include SQLite's own, but not those of
     /// full-text indexes that were rebuilt.
     public let tables: [Table]
@@ -171,12 +204,16 @@ public struct SalvageReport: Equatable, Sendable {
         func isStatistics(_ name: String) -> Bool { name.hasPrefix("sqlite_stat") }
         return isSchemaWhole && unmade.allSatisfy { isStatistics($0.name) } && lostAndFound == nil
             // Without HMACs, a frame may belong to another page than it says.
-            && (provesPages || journal?.damagedFrames.isEmpty != false)
+            && (provesPages || journal?.damagedFrames.isEmpty != false || journal?.leftOut != nil)
             && tables.allSatisfy {
                 isStatistics($0.name)
                     || $0.lostRowCount == 0 && $0.refusedRowCount == 0 && $0.gaps.isEmpty
             }
     }
+
+    /// How many damaged pages and how many gaps of a table a document lists: a file of gigabytes may have a
+    /// million of them.
+    static let mostListed = 1000
 
     /// The rows of all tables.
     public var rowCount: Int { tables.reduce(0) { $0 + $1.rowCount } }
@@ -192,12 +229,17 @@ extension SalvageReport: Encodable {
             "complete": isComplete,
             "schemaWhole": isSchemaWhole,
             "salt": salt,
+            "saltSource": saltSource,
             "proven": provesPages,
             "pageSize": pageSize,
             "pages": pageCount,
+            "wrongPageCount": wrongPageCount,
             "missingPages": missingPageCount,
-            "damagedPages": damagedPages,
+            "damagedPageCount": damagedPages.reduce(0) { $0 + $1.numbers.count },
+            "damagedPages": Array(damagedPages.prefix(Self.mostListed)),
             "journal": journal,
+            "namedTables": namedTables,
+            "unnamedReason": unnamedReason,
             "rows": rowCount,
             "tables": tables,
             "lostAndFound": lostAndFound,
@@ -216,7 +258,8 @@ extension SalvageReport.Table: Encodable {
             "lostRows": lostRowCount,
             "refusedRows": refusedRowCount,
             "mostLostRows": mostLostRows,
-            "gaps": gaps,
+            "gapCount": gaps.count,
+            "gaps": Array(gaps.prefix(SalvageReport.mostListed)),
         ])
     }
 }
@@ -235,6 +278,7 @@ extension SalvageReport.DamagedPage: Encodable {
             }
         try encoder.encode([
             "page": number,
+            "lastPage": numbers.count > 1 ? numbers.upperBound : nil,
             "problem": problem,
             "use": use,
             "name": name,

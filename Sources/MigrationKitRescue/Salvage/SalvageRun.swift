@@ -16,7 +16,14 @@ struct SalvageRun {
         self.salvage = salvage
         file = try DatabaseFile(salvage.path).resolved()
         let look = try file.look()
-        guard look.size != 0 else { throw EncryptedDatabaseError.empty(path: salvage.path) }
+        // An empty file may have lost its content to a crash, and its log may have all of it.
+        let path = file.absolutePath
+        let hasJournal = SalvageFiles.suffixes.contains {
+            FileManager.default.size(of: path + $0) > 0
+        }
+        guard look.size != 0 || hasJournal else {
+            throw EncryptedDatabaseError.empty(path: salvage.path)
+        }
         try look.checkAccess(forWriting: false)
         output = try DatabaseFile.freePlace(salvage.outputPath)
         // SQLite reads nothing but the new file.
@@ -39,8 +46,9 @@ struct SalvageRun {
         // A program that has it open might write to it.
         try monitor.waitUntilUnused(file, identity)
         let stamp = try file.stamp
-        guard let bytes = try RawFile.find(file.absolutePath).get() else {
-            throw EncryptedDatabaseError.noSuchFile(path: file.path)
+        let files = try SalvageFiles(file.absolutePath)
+        guard files.main != nil || files.log != nil || files.journal != nil else {
+            throw EncryptedDatabaseError.empty(path: file.path)
         }
         let key = try explainingReadFailures(
             of: nil,
@@ -48,10 +56,11 @@ struct SalvageRun {
             from: file,
             suspecting: { $0 is DatabaseSalvageError }
         ) {
-            try openingKey(of: bytes)
+            try openingKey(of: files)
         }
-        let (pages, journal) = try readPages(bytes, key.form)
-        let content = try SalvageContent(pages, monitor: monitor)
+        let (candidate, journal) = try read(files, key.form)
+        let content = candidate.content
+        let (named, reason) = try nameTables(in: content)
 
         let copy = SalvageCopy(
             path: new.path,
@@ -77,18 +86,42 @@ struct SalvageRun {
             path: file.path,
             outputPath: output.path,
             salt: key.salt,
+            saltSource: key.saltSource,
             provesPages: key.form.provesPages,
             pageSize: key.form.pageSize,
-            pageCount: pages.pageCount,
+            pageCount: filling.pageCount,
+            wrongPageCount: filling.wrongPageCount,
             damagedPages: filling.damagedPages(),
-            missingPageCount: pages.states.dropFirst().count { $0 == .missing },
+            missingPageCount: filling.missingPageCount,
             journal: journal,
             isSchemaWhole: filling.isSchemaWhole,
+            namedTables: named,
+            unnamedReason: reason,
             tables: filling.tables(),
             lostAndFound: filling.lostAndFound,
             unmade: filling.unmade + unsound,
             seconds: rewrite.seconds
         )
+    }
+
+    /// Names tables whose names are lost by the migrations that made them.
+    ///
+    /// - Returns: Their names, and why there can be none.
+    private func nameTables(in content: SalvageContent) throws -> ([String], String?) {
+        guard let runner = salvage.runner, !content.isSchemaWhole else { return ([], nil) }
+        var configuration = Configuration()
+        let (functions, collations) = (salvage.options.functions, salvage.options.collations)
+        configuration.prepareDatabase { db in
+            for function in functions { db.add(function: function) }
+            for collation in collations { db.add(collation: collation) }
+        }
+        do {
+            return (try content.nameTables(by: runner, configuration), nil)
+        } catch let error as CancellationError {
+            throw error
+        } catch {
+            return ([], error.localizedDescription)
+        }
     }
 
     /// Fills the new file, and checks it.
@@ -117,17 +150,18 @@ struct SalvageRun {
         return (filling, unsound)
     }
 
-    private func openingKey(of bytes: RawFile) throws -> SalvageKey {
+    private func openingKey(of files: SalvageFiles) throws -> SalvageKey {
         var start = [UInt8](repeating: 0, count: FileBeginning.count)
-        let found = try bytes.read(at: 0, count: min(start.count, bytes.size)) ?? []
+        let size = files.main?.size ?? 0
+        let found = try files.main?.read(at: 0, count: min(start.count, size)) ?? []
         start.replaceSubrange(..<found.count, with: found)
-        let hasHeader = FileBeginning.hasPlaintextHeader(start, fileSize: bytes.size)
+        let hasHeader = FileBeginning.hasPlaintextHeader(start, fileSize: size)
         switch salvage.form.content {
         case .plaintext:
             guard !hasHeader else {
                 throw EncryptedDatabaseError.plaintextHeader(path: file.path, size: nil)
             }
-            guard let key = try SalvageKey(plaintext: bytes) else {
+            guard let main = files.main, let key = try SalvageKey(plaintext: main) else {
                 throw DatabaseSalvageError.noDatabase(path: file.path)
             }
             return key
@@ -141,8 +175,8 @@ struct SalvageRun {
                 : start.starts(with: DatabaseHeader.magic)
             guard !isPlaintext else { throw EncryptedDatabaseError.plaintext(path: file.path) }
             let found = try SalvageKey(
-                encrypted: bytes,
-                key: key,
+                encrypted: files,
+                keys: [key] + [salvage.secondKey].compactMap { $0 },
                 cipher: cipher,
                 monitor: monitor
             )
@@ -151,33 +185,50 @@ struct SalvageRun {
         }
     }
 
-    private func readPages(
-        _ bytes: RawFile,
+    /// Reads the pages, with the log or the journal beside the file unless it isn't the file's own.
+    private func read(
+        _ files: SalvageFiles,
         _ form: PageForm
-    ) throws -> (SalvagePages, SalvageReport.Journal?) {
+    ) throws -> (SalvageCandidate, SalvageReport.Journal?) {
         let tick: (Int) throws -> Void = { _ in try monitor.checkCancellation() }
         var versions = PageVersions()
         var (beside, kind): (RawFile?, SalvageReport.Journal.Kind) = (nil, .writeAheadLog)
-        if let log = try RawFile.find(file.absolutePath + "-wal").get() {
+        if let log = files.log {
             versions = try PageVersions(log: log, form: form, tick: tick)
             beside = log
         }
-        if versions.frameCount == 0,
-            let journal = try RawFile.find(file.absolutePath + "-journal").get()
-        {
+        if versions.frameCount == 0, let journal = files.journal {
             versions = try PageVersions(journal: journal, form: form, tick: tick)
             (beside, kind) = (journal, .rollback)
         }
-        let pages = SalvagePages(file: bytes, beside: beside, versions: versions, form: form)
-        guard versions.frameCount > 0 || !versions.damagedFrames.isEmpty else {
-            return (pages, nil)
+        func candidate(_ beside: RawFile?, _ versions: PageVersions) throws -> SalvageCandidate {
+            try SalvageCandidate(
+                SalvagePages(file: files.main, beside: beside, versions: versions, form: form),
+                monitor: monitor
+            )
         }
-        let journal = SalvageReport.Journal(
+        guard versions.frameCount > 0 || !versions.damagedFrames.isEmpty else {
+            return (try candidate(beside, versions), nil)
+        }
+        var journal = SalvageReport.Journal(
             kind: kind,
             frameCount: versions.frameCount,
             damagedFrames: versions.damagedFrames
         )
-        return (pages, journal)
+        guard versions.offsets.greatestPage != nil else {
+            if versions.frameCount > 0 { journal.leftOut = .otherKey }
+            return (try candidate(nil, PageVersions()), journal)
+        }
+        let with = try candidate(beside, versions)
+        guard files.main != nil else { return (with, journal) }
+        let without = try candidate(nil, PageVersions())
+        journal.leftOut = with.reasonToLeaveOut(
+            kind,
+            isWhole: versions.damagedFrames.isEmpty,
+            for: without
+        )
+        (journal.rowCountWith, journal.rowCountWithout) = (with.rowCount, without.rowCount)
+        return (journal.leftOut == nil ? with : without, journal)
     }
 
     /// The form of the new file: that of the damaged one, with the settings that open it.

@@ -151,6 +151,7 @@ final class PayloadReader {
         payload.reserveCapacity(cell.payloadCount)
         var chain: [Int] = []
         while payload.count < cell.payloadCount {
+            pages.noteMissing(next)
             guard next > 1, next <= pages.pageCount, !used.contains(next) else {
                 return .broken(at: nil)
             }
@@ -164,9 +165,13 @@ final class PayloadReader {
             payload += content[4..<(4 + count)]
             next = Int(content.word(0))
         }
-        // The last page of a chain has no successor.
-        guard next == 0 else { return .broken(at: nil) }
-        if claims { for page in chain { used.insert(page) } }
+        // The last page of a chain has no successor. SQLite doesn't look at it, and an HMAC proves the
+        // pages before.
+        guard next == 0 || pages.form.provesPages else { return .broken(at: nil) }
+        for page in chain {
+            pages.noteUse(of: page)
+            if claims { used.insert(page) }
+        }
         return .whole(payload)
     }
 }

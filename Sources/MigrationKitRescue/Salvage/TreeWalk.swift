@@ -15,6 +15,8 @@ final class TreeWalk {
     private(set) var owners: [Int32]
     /// Whether all pages of the freelist are known.
     private(set) var knowsFreePages = false
+    /// The pages of the freelist. It may be wrong, so a tree's page isn't free although it is listed.
+    private var listed: PageSet
     private var roots: Set<Int> = []
     private var deferred: [(page: Int, tree: Int, depth: Int, after: Int64?, through: Int64?)] = []
     private var readsOlder = false
@@ -24,6 +26,7 @@ final class TreeWalk {
     init(_ pages: SalvagePages) {
         self.pages = pages
         owners = Array(repeating: Owner.nobody, count: pages.pageCount + 1)
+        listed = PageSet(pages.pageCount)
     }
 
     // MARK: - Pages of no Tree
@@ -39,30 +42,40 @@ final class TreeWalk {
         }
     }
 
-    /// Marks the free pages. <https://www.sqlite.org/fileformat.html#the_freelist>
-    func markFreePages() {
+    /// Reads the freelist. <https://www.sqlite.org/fileformat.html#the_freelist>
+    func readFreelist() {
         guard let header = pages.header else { return }
         var trunk = Int(header.word(32))
         var count = 0
-        while trunk != 0 {
-            guard pages.canBeFree(trunk), owners[trunk] == Owner.nobody else {
-                return
+        func list(_ page: Int) -> Bool {
+            pages.noteMissing(page)
+            guard pages.canBeFree(page), owners[page] == Owner.nobody, listed.insert(page) else {
+                return false
             }
-            owners[trunk] = Owner.free
             count += 1
-            guard pages.states[trunk] == .intact, let content = pages.content(trunk) else { return }
+            return true
+        }
+        while trunk != 0 {
+            guard list(trunk), pages.states[trunk] == .intact, let content = pages.content(trunk)
+            else { return }
             let leaves = min(Int(content.word(4)), pages.form.usableSize / 4 - 2)
-            for index in 0..<max(0, leaves) {
-                let leaf = Int(content.word(8 + 4 * index))
-                guard pages.canBeFree(leaf), owners[leaf] == Owner.nobody else {
-                    continue
-                }
-                owners[leaf] = Owner.free
-                count += 1
-            }
+            for index in 0..<max(0, leaves) { _ = list(Int(content.word(8 + 4 * index))) }
             trunk = Int(content.word(0))
         }
         knowsFreePages = count == Int(header.word(36)) && pages.states[1] == .intact
+    }
+
+    /// Whether a page may be one of the schema, a table or an index that nothing leads to.
+    func isUnclaimed(_ page: Int) -> Bool {
+        page <= pages.lastPage && owners[page] == Owner.nobody && !listed.contains(page)
+    }
+
+    /// Marks the pages of the freelist that no tree has.
+    func markFreePages() {
+        for page in 1..<(pages.pageCount + 1)
+        where owners[page] == Owner.nobody && listed.contains(page) {
+            owners[page] = Owner.free
+        }
     }
 
     // MARK: - Trees
@@ -122,9 +135,13 @@ final class TreeWalk {
                 .init(page: page, depth: depth, after: after, through: through, isOlder: isOlder)
             )
         }
+        pages.noteMissing(page)
         guard (1...pages.pageCount).contains(page), depth < Self.deepest,
             owners[page] == Owner.nobody, depth == 0 || !roots.contains(page)
         else { return hole() }
+        // What led to an older version's pages may have freed them since.
+        guard !readsOlder || !listed.contains(page) else { return }
+        pages.noteUse(of: page)
         switch pages.states[page] {
         case .damaged, .missing:
             owners[page] = Int32(tree)
@@ -206,7 +223,7 @@ final class TreeWalk {
         // If the root of a large table is damaged, these are most pages of the file.
         var candidates = PageSet(pages.pageCount)
         var below = PageSet(pages.pageCount)
-        for number in 2..<max(2, pages.pageCount + 1) {
+        for number in 2..<max(2, pages.lastPage + 1) {
             guard owners[number] == Owner.nobody, pages.states[number] == .intact,
                 let kind = pages.kind(number)
             else { continue }
@@ -219,7 +236,7 @@ final class TreeWalk {
                 below.insert(child)
             }
         }
-        return (1...pages.pageCount).filter { candidates.contains($0) && !below.contains($0) }
+        return (1...pages.lastPage).filter { candidates.contains($0) && !below.contains($0) }
     }
 
     /// The first and the last rowid of a part of a tree.

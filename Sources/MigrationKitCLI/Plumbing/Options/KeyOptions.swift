@@ -157,6 +157,35 @@ struct NewKey: KeyRole {
     }
 }
 
+/// Another key that some pages of a damaged file may have.
+struct SecondKey: KeyRole {
+    static let prefix = "second-"
+    static let key = "second key"
+    static func detail(_ text: String) -> String { "" }
+
+    @Option(
+        help: ArgumentHelp(
+            "The second key's service in the desktop's secret store.",
+            valueName: "service"
+        ),
+        completion: .keychainServices
+    )
+    var secondKeychainService: String?
+
+    @Option(help: ArgumentHelp("The account under that service.", valueName: "account"))
+    var secondKeychainAccount: String?
+
+    var source: KeySource? {
+        secondKeychainService.map { .keyStore(service: $0, account: secondKeychainAccount) }
+    }
+
+    func validate() throws {
+        if secondKeychainAccount != nil, secondKeychainService == nil {
+            throw ValidationError("--second-keychain-account needs --second-keychain-service.")
+        }
+    }
+}
+
 // MARK: - The Database's Key
 
 extension KeyOptions<DatabasesKey> {
