@@ -69,7 +69,7 @@ final class SalvagePages {
         let limit = inFile + versions.frameCount + (1 << 20)
         pageCount = max(1, min(max(inFile, versions.offsets.greatestPage ?? 0), limit))
         statedCount = versions.pageCount ?? header.flatMap { DatabaseHeader($0)?.pageCount }
-        lastPage = min(statedCount ?? pageCount, pageCount)
+        lastPage = max(1, min(statedCount ?? pageCount, pageCount))
         states = Array(repeating: .missing, count: pageCount + 1)
         kinds = Array(repeating: 0, count: pageCount + 1)
         cellCounts = Array(repeating: 0, count: pageCount + 1)
