@@ -104,7 +104,8 @@ import Testing
             for command in ["encrypt", "decrypt", "rekey", "upgrade"]:
                 optional[command + " output"] = 1
             for key in ["journal", "lostAndFound", "name", "mostLostRows", "page", "after",
-                        "through", "mostRows"]:
+                        "through", "mostRows", "lastPage", "saltSource", "wrongPageCount",
+                        "leftOut", "rowsWith", "rowsWithout", "unnamedReason"]:
                 optional["salvage " + key] = 1
             count = 0
             for document in documents:

@@ -201,7 +201,7 @@ import Testing
         try flip(bytes: (inner - 1) * 1024 + 78, 5)
         let report = try Self.store.salvage(folder.database, key: key, into: folder.path("new.db"))
         #expect(report.salt == .repaired)
-        #expect(report.damagedPages.map(\.number) == (damaged.map(\.key) + [inner]).sorted())
+        #expect(report.damagedPages.flatMap(\.numbers) == (damaged.map(\.key) + [inner]).sorted())
         let found = try rows(folder.path("new.db"), Self.store, key)
         for table in SmallStore.tables {
             var rest = before[table] ?? []

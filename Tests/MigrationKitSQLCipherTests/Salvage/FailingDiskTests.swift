@@ -33,17 +33,17 @@ import Testing
             }
             if done == total { cut() }
         }
-        let file = try #require(try RawFile.find(path).get())
+        let files = try SalvageFiles(path)
         let cipher = try Self.store.cipher
         let found = try SalvageKey(
-            encrypted: file,
-            key: key.key,
+            encrypted: files,
+            keys: [key.key],
             cipher: #require(cipher),
             monitor: monitor
         )
         let content = try SalvageContent(
             SalvagePages(
-                file: file,
+                file: files.main,
                 beside: nil,
                 versions: PageVersions(),
                 form: #require(found).form

@@ -1,0 +1,138 @@
+import Foundation
+import GRDB
+import MigrationKitKeys
+import MigrationKitPages
+import MigrationKitRescue
+import MigrationKitSQLCipher
+import TestSupport
+import Testing
+
+/// Keys, salts and journals: what is the file's own is used, wherever it is, and what isn't is left out.
+@Suite struct SalvageJournalChoiceTests {
+    private let folder: TemporaryFolder
+    private let key: TestKey
+
+    init() throws {
+        folder = try TemporaryFolder()
+        key = try TestKey.raw()
+    }
+
+    private func shell(_ sql: String, _ path: String? = nil) throws -> String {
+        try SQLCipherShell.run(path ?? folder.database, key: key.spelling, sql)
+    }
+
+    private func make(_ mode: String) throws {
+        _ = try shell(
+            """
+            PRAGMA journal_mode = \(mode);
+            CREATE TABLE notes (id INTEGER PRIMARY KEY, x TEXT);
+            CREATE INDEX notes_x ON notes (x);
+            WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n LIMIT 1000)
+            INSERT INTO notes SELECT i, hex(randomblob(40)) FROM n;
+            """
+        )
+    }
+
+    /// Runs SQL and leaves the log, as a killed program does.
+    private func leaveLog(_ sql: String) throws {
+        _ = try shell(".dbconfig no_ckpt_on_close on\n\(sql)")
+        try #require(folder.names.contains("notes.db-wal"))
+        try? FileManager.default.removeItem(atPath: folder.database + "-shm")
+    }
+
+    private func salvage(second: DatabaseKey? = nil) throws -> SalvageReport {
+        try DatabaseSalvage(
+            folder.database,
+            to: folder.path("new.db"),
+            form: .encrypted(key.key),
+            secondKey: second
+        ).run()
+    }
+
+    private func count(_ condition: String = "1") throws -> String {
+        try shell(
+            "SELECT count(*) FROM notes WHERE \(condition); PRAGMA integrity_check;",
+            folder.path("new.db")
+        )
+    }
+
+    // MARK: - The Salt
+
+    @Test(arguments: [4096, 0])
+    func logHasTheSaltOfALostFirstPage(_ zeroCount: Int) throws {
+        try make("wal")
+        try leaveLog("CREATE TABLE more (a); UPDATE notes SET x = 'new ' || x;")
+        var data = try folder.databaseData()
+        data.replaceSubrange(0..<zeroCount, with: Data(count: zeroCount))
+        // Without any, the log has all pages.
+        try folder.write("notes.db", zeroCount == 0 ? Data() : data)
+        let report = try salvage()
+        #expect(report.salt == .repaired && report.saltSource == .writeAheadLog)
+        let isComplete = report.isComplete
+        #expect(isComplete, "\(report)")
+        #expect(try count("x LIKE 'new %'") == "1000\nok")
+    }
+
+    // MARK: - Two Keys
+
+    @Test(arguments: [2, 3], [true, false])
+    func interruptedChangeOfTheKeyCostsNothing(_ step: Int, _ isFirst: Bool) throws {
+        try make("delete")
+        let other = try TestKey.raw()
+        let pages = try StoredPages(folder.databaseData(), key: key.key, cipher: .current)
+        var changed = pages.image
+        // What the first page leaves unused is changed, so that the pages are written again.
+        for page in 0..<pages.pageCount where (page % step == 0) == isFirst {
+            changed[page * 4096 + 4095] ^= 1
+        }
+        try folder.write("notes.db", pages.with(changed, key: other.key))
+        let alone = try salvage()
+        let isAloneComplete = alone.isComplete
+        #expect(!isAloneComplete)
+        unlink(folder.path("new.db"))
+        let report = try salvage(second: other.key)
+        let isComplete = report.isComplete
+        #expect(isComplete && report.damagedPages == [], "\(report)")
+        // The new file has the first key.
+        #expect(try count() == "1000\nok")
+    }
+
+    // MARK: - A Journal of Another File
+
+    @Test func oldLogBesideANewerFileIsLeftOut() throws {
+        try make("wal")
+        try leaveLog("INSERT INTO notes SELECT id + 1000, hex(randomblob(40)) FROM notes;")
+        let log = try folder.data("notes.db-wal")
+        _ = try shell("DELETE FROM notes WHERE id < 5; INSERT INTO notes VALUES (5000, 'newest');")
+        try folder.write("notes.db-wal", log)
+        let report = try salvage()
+        let isComplete = report.isComplete
+        #expect(isComplete && report.journal?.leftOut != nil, "\(report)")
+        #expect(report.journal?.rowCountWithout == 1997)
+        #expect(report.journal?.rowCountWith != nil)
+        #expect(try count("1") == "1997\nok")
+        #expect(try count("x = 'newest'") == "1\nok")
+    }
+
+    @Test func logOfAnotherSaltIsLeftOut() throws {
+        try make("wal")
+        try leaveLog("UPDATE notes SET x = 'other ' || x;")
+        let log = try folder.data("notes.db-wal")
+        for name in ["notes.db", "notes.db-wal"] { unlink(folder.path(name)) }
+        try make("wal")
+        try folder.write("notes.db-wal", log)
+        let report = try salvage()
+        let isComplete = report.isComplete
+        #expect(isComplete && report.journal?.leftOut == .otherKey, "\(report)")
+        #expect(try count("x LIKE 'other %'") == "0\nok")
+    }
+
+    @Test func ownLogIsUsedThoughItDeletesRows() throws {
+        try make("wal")
+        try leaveLog("DELETE FROM notes WHERE id > 900;")
+        let report = try salvage()
+        #expect(report.journal?.leftOut == nil)
+        #expect(report.journal?.rowCountWith == 900 && report.journal?.rowCountWithout == 1000)
+        #expect(try count() == "900\nok")
+    }
+}

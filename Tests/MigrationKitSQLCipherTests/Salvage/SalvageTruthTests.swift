@@ -1,0 +1,163 @@
+import Foundation
+import GRDB
+import MigrationKitGRDB
+import MigrationKitKeys
+import MigrationKitPages
+import MigrationKitRescue
+import MigrationKitSQLCipher
+import TestSupport
+import Testing
+
+/// Authentic pages that contradict each other: what SQLite reads is recovered, and what is wrong is told.
+@Suite struct SalvageTruthTests {
+    private let folder: TemporaryFolder
+    private let key: TestKey
+
+    init() throws {
+        folder = try TemporaryFolder()
+        key = try TestKey.raw()
+    }
+
+    private func shell(_ sql: String, _ path: String? = nil) throws -> String {
+        try SQLCipherShell.run(path ?? folder.database, key: key.spelling, sql)
+    }
+
+    private func salvage() throws -> SalvageReport {
+        try? FileManager.default.removeItem(atPath: folder.path("new.db"))
+        return try DatabaseSalvage(
+            folder.database,
+            to: folder.path("new.db"),
+            form: .encrypted(key.key)
+        ).run()
+    }
+
+    private func pages() throws -> StoredPages {
+        try StoredPages(folder.databaseData(), key: key.key, cipher: .current)
+    }
+
+    private func verification() throws -> [VerificationCheck] {
+        try DatabaseVerification(folder.database, form: .encrypted(key.key)).run()
+    }
+
+    /// Two tables of several pages, and a few free pages.
+    private static let twoTables = """
+        CREATE TABLE t (id INTEGER PRIMARY KEY, x TEXT);
+        CREATE TABLE u (id INTEGER PRIMARY KEY, x TEXT);
+        CREATE TABLE v (x);
+        WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n LIMIT 500)
+        INSERT INTO t SELECT i, hex(randomblob(100)) FROM n;
+        INSERT INTO u SELECT * FROM t WHERE id <= 120;
+        INSERT INTO v SELECT x FROM t;
+        DROP TABLE v;
+        """
+
+    @Test(arguments: ["root", "leaf"])
+    func treeCountsBeforeTheFreeList(_ which: String) throws {
+        _ = try shell(Self.twoTables)
+        let table = which == "root" ? "u" : "t"
+        let rootText = try shell("SELECT rootpage FROM sqlite_schema WHERE name = '\(table)';")
+        let root = try #require(Int(rootText))
+        let pages = try pages()
+        let inner = pages.page(root)
+        let leaf = Int(inner.word(inner.half(12)))
+        let trunk = Int(pages.page(1).word(32))
+        try folder.write(
+            "notes.db",
+            pages.changing(trunk) { $0.put(word: which == "root" ? root : leaf, at: 8) }
+        )
+        _ = try salvage()
+        let counts = "SELECT count(*) FROM t; SELECT count(*) FROM u; PRAGMA integrity_check;"
+        #expect(try shell(counts, folder.path("new.db")) == "500\n120\nok")
+        #expect(try verification().contains { !$0.ok && $0.name == "quick_check" })
+    }
+
+    /// The number of pages in the header: too great, so that all but the file's pages would be missing, and
+    /// too small, so that pages of trees would be after the end.
+    @Test(arguments: [0x8000_0000, 1 << 20, 12])
+    func wrongNumberOfPagesIsTold(_ count: Int) throws {
+        _ = try shell(Self.twoTables)
+        let pages = try pages()
+        try folder.write(
+            "notes.db",
+            pages.changing(1) {
+                $0.put(word: count + (count > 12 ? pages.pageCount : 0), at: 28)
+            }
+        )
+        let report = try salvage()
+        let isComplete = report.isComplete
+        #expect(isComplete, "\(report)")
+        #expect(report.wrongPageCount ?? 0 >= count)
+        #expect(report.pageCount == pages.pageCount)
+        #expect(report.missingPageCount == 0)
+        #expect(report.damagedPages == [])
+        let counts = "SELECT count(*) FROM t; SELECT count(*) FROM u;"
+        #expect(try shell(counts, folder.path("new.db")) == "500\n120")
+    }
+
+    @Test func damagedPagesInARowAreOne() throws {
+        _ = try shell(Self.twoTables)
+        var data = try folder.databaseData()
+        let count = data.count / 4096
+        // Every page of the table t, and so all that its root leads to.
+        for page in 10..<20 { data[page * 4096 + 9] ^= 1 }
+        try folder.write("notes.db", data.prefix(4096 * (count - 8)))
+        let report = try salvage()
+        let isComplete = report.isComplete
+        #expect(!isComplete)
+        #expect(report.damagedPages.contains { $0.numbers.count > 1 && $0.problem == .damaged })
+        let total = report.damagedPages.reduce(0) { $0 + $1.numbers.count }
+        #expect(total == 10 + report.missingPageCount && report.missingPageCount == 8)
+        #expect(report.damagedPages.last?.numbers == count - 7...count)
+    }
+
+    /// The number of cells of a leaf: the row is lost for everybody.
+    @Test func rowThatAPageHidesIsTold() throws {
+        _ = try shell(Self.twoTables)
+        let root = try #require(
+            Int(try shell("SELECT rootpage FROM sqlite_schema WHERE name = 't';"))
+        )
+        let pages = try pages()
+        let inner = pages.page(root)
+        let leaf = Int(inner.word(inner.half(12)))
+        try folder.write("notes.db", pages.changing(leaf) { $0[4] -= 1 })
+        let report = try salvage()
+        let isComplete = report.isComplete
+        #expect(!isComplete)
+        #expect(report.tables.first { $0.name == "t" }?.gaps.map(\.page) == [leaf])
+    }
+
+    // MARK: - Virtual Tables
+
+    @Test(arguments: ["NULL", "NULL WHERE nodeno = 3", "zeroblob(10) WHERE nodeno = 2"])
+    func damagedNodeOfAnRTreeCostsOnlyThat(_ data: String) throws {
+        _ = try shell(
+            """
+            \(Self.twoTables)
+            CREATE VIRTUAL TABLE places USING rtree (id, x1, x2);
+            INSERT INTO places SELECT id, id, id + 1 FROM u;
+            .dbconfig defensive off
+            UPDATE places_node SET data = \(data);
+            """
+        )
+        let report = try salvage()
+        #expect(report.unmade.map(\.name) == ["places"])
+        #expect(!report.unmade.contains { $0.reason.contains("memory") })
+        let counts = "SELECT count(*) FROM t; SELECT count(*) FROM u; PRAGMA integrity_check;"
+        #expect(try shell(counts, folder.path("new.db")) == "500\n120\nok")
+
+        let checks = try verification().filter { !$0.ok && $0.name != "file_modes" }
+        #expect(checks.contains { $0.name == "virtual_tables" }, "\(checks)")
+        #expect(
+            checks.flatMap(\.findings).allSatisfy { $0.text.lowercased().contains("rtree") },
+            "\(checks)"
+        )
+
+        let copy = folder.path("copy.db")
+        let backup = try DatabaseBackup(
+            folder.database,
+            to: copy,
+            form: .encrypted(key.key)
+        ).run()
+        #expect(backup.findings.contains { $0.contains("places") }, "\(backup.findings)")
+    }
+}
