@@ -232,11 +232,11 @@ extension DatabaseCopy {
     static let unexplained = String(cString: sqlite3_errstr(SQLITE_ERROR))
 
     /// Whether a finding of `quick_check` is damage, and not a value that breaks a rule of its
-    /// table, or a full-text index that doesn't fit its content: an app may keep it up to date
-    /// itself, and be late. The source has these, too.
+    /// table, or a full-text index or an R-tree that doesn't fit its content: an app may keep the index up
+    /// to date itself, and be late. The source has these, too.
     /// <https://www.sqlite.org/fts5.html#external_content_tables>
     static func isDamage(_ finding: String) -> Bool {
-        !finding.hasPrefix("CHECK constraint failed in ")
+        !finding.hasPrefix("CHECK constraint failed in ") && !finding.hasPrefix("In RTree ")
             && finding.prefixMatch(of: /(non-)?[A-Z]+ value in\s/) == nil
             && finding.prefixMatch(
                 of: /(malformed|unable to validate the) inverted index for FTS\d table\s/
