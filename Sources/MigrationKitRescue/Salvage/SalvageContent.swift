@@ -50,8 +50,10 @@ final class SalvageContent {
         walk.add(objects.filter { $0.root > 0 }.map(SalvageTree.init))
         if pages.states[1] == .older { walk.readFreelist() }
         walk.markFreePages()
-        // Free pages belong to no tree, and are reported as never used.
-        contradictions = try pages.contradictions(monitor).filter { walk.owners[$0] >= 0 }
+        // Free pages belong to no tree, and are reported as never used. Others are after the file's end.
+        contradictions = try pages.contradictions(monitor).filter {
+            walk.owners.indices.contains($0) && walk.owners[$0] >= 0
+        }
         if contradictions.contains(where: { walk.owners[$0] == Int32(Self.schema) }) {
             lostSchemaRow = true
         }
