@@ -15,7 +15,7 @@ package struct FileLock: Sendable {
         /// it.
         case held(processIdentifier: Int32?)
         /// The lock file can't be created or locked, with this errno. `EMLINK`: it is a hard link
-        /// to another file. `EEXIST`: it is not a file. In both cases, writing to it would change
+        /// to another file. `EEXIST`: it is not a lock file. In both cases, writing to it would change
         /// something else.
         case refused(code: Int32)
 
@@ -210,11 +210,12 @@ package struct FileLock: Sendable {
     }
 
     /// Why the opened file must not be written, as an errno: somebody else may have put it there,
-    /// so that it is overwritten.
+    /// or renamed another file, so that it is overwritten.
     private static func fault(of descriptor: Int32) -> Int32? {
         var status = stat()
         guard fstat(descriptor, &status) == 0 else { return errno }
-        guard status.st_mode & S_IFMT == S_IFREG else { return EEXIST }
+        // No lock file has more in it than the number of a process.
+        guard status.st_mode & S_IFMT == S_IFREG, status.st_size <= 16 else { return EEXIST }
         // 0 links: the last holder has just removed it.
         return status.st_nlink > 1 ? EMLINK : nil
     }

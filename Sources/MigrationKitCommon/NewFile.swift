@@ -1,47 +1,63 @@
 import Foundation
 
-/// A file that is made under a hidden name, and gets its own when it is whole and on the disk.
+/// A file that is made where no other user can reach it, and gets its name when it is whole and on the
+/// disk.
 ///
-/// Every new file of this package is written so: databases, backups, dumps and migrations.
+/// Every new file of this package is written so: databases, backups, dumps and migrations. In a shared
+/// folder, others can rename a file that is being made, and put one of theirs, or a link, in its place.
+/// SQLite opens files by their names, and would read or write what it finds there. So the file is in a
+/// hidden folder of its own, which only the user may enter, and whose path leads through a descriptor.
 package final class NewFile {
-    /// Its path as long as it is made.
+    /// Its path as long as it is made: only in this process, and only until it is removed.
     package let path: String
 
-    private let files: NewFiles
+    /// Its name for messages: what others find it by.
+    package let shownPath: String
+
+    private let isLenient: Bool
+    /// The folder in which it gets its name.
+    private let place: HeldFolder
+    /// The hidden folder in which it is made; `nil` once it is removed.
+    private var room: (name: String, folder: HeldFolder)?
     /// Which file it is; `nil` if another makes it.
     private var identity: (device: dev_t, number: ino_t)?
     /// The file's own lock, if no other protects it.
-    private var claim: FileLock.Held?
+    var claim: FileLock.Held?
 
-    init(_ path: String, of files: NewFiles, claim: FileLock.Held?) {
-        self.path = path
-        self.files = files
-        self.claim = claim
+    init(_ name: String, of files: NewFiles, in room: HeldFolder, at place: HeldFolder) {
+        path = "\(room.path)/\(name)"
+        shownPath = "\(files.folder)/\(name)"
+        isLenient = files.ownership == .writing
+        self.place = place
+        self.room = (name, room)
     }
 
-    fileprivate func identify(by descriptor: Int32) {
+    func identify(by descriptor: Int32) {
         var status = stat()
         if fstat(descriptor, &status) == 0 { identity = (status.st_dev, status.st_ino) }
     }
 
-    /// Removes the file under its hidden name, and what SQLite may have put beside it.
+    /// Removes the file from where it was made, and what SQLite may have put beside it.
     package func remove() {
+        // Afterwards, the path may lead to another folder that is held.
+        guard let room else { return }
         NewFiles.removeFiles(of: path)
         claim?.release()
         claim = nil
+        if room.folder !== place { place.remove(room.folder, room.name) }
+        self.room = nil
     }
 
-    /// Opens the file that was made, and no other: others who may write to the folder can put a file of
-    /// theirs in its place.
+    /// Opens the file that was made, and no other.
     private func descriptor(for access: Int32) throws(NewFileError) -> Int32 {
         let descriptor = open(path, access | O_CLOEXEC | O_NOFOLLOW)
-        guard descriptor >= 0 else { throw NewFileError(path, errno) }
+        guard descriptor >= 0 else { throw NewFileError(shownPath, errno) }
         var status = stat()
         guard fstat(descriptor, &status) == 0,
             identity.map({ $0 == (status.st_dev, status.st_ino) }) ?? true
         else {
             close(descriptor)
-            throw NewFileError(path, ESTALE)
+            throw NewFileError(shownPath, ESTALE)
         }
         return descriptor
     }
@@ -56,12 +72,43 @@ package final class NewFile {
             throw error
         }
         // Closing may be the first to report a full disk or a quota.
-        guard close(descriptor) == 0 || errno == EINTR else { throw NewFileError(path, errno) }
+        guard close(descriptor) == 0 || errno == EINTR else { throw NewFileError(shownPath, errno) }
+    }
+
+    /// Has `connect` open the file with SQLite, and checks that it has opened this one: an app's SQLite
+    /// may resolve the path to a name, under which others have put something else.
+    ///
+    /// - Throws: ``NewFileError`` with `ESTALE`; what `connect` throws.
+    package func connecting<Connection>(
+        _ connect: (_ path: String) throws -> Connection
+    ) throws -> Connection {
+        let connection = try connect(path)
+        try checkIsOpen()
+        return connection
+    }
+
+    /// Throws if this process hasn't the file open.
+    package func checkIsOpen() throws(NewFileError) {
+        let folder = "/proc/self/fd"
+        // Without it, only the user and root could put something else there.
+        guard let descriptors = try? namesInFolder(folder) else { return }
+        var status = stat()
+        if let identity {
+            (status.st_dev, status.st_ino) = identity
+        } else if lstat(path, &status) != 0 {
+            throw NewFileError(shownPath, errno)
+        }
+        let isOpen = descriptors.contains { descriptor in
+            var other = stat()
+            return stat("\(folder)/\(descriptor)", &other) == 0
+                && (other.st_dev, other.st_ino) == (status.st_dev, status.st_ino)
+        }
+        guard isOpen else { throw NewFileError(shownPath, ESTALE) }
     }
 
     /// Makes the file empty again.
     package func clear() throws(NewFileError) {
-        guard truncate(path, 0) == 0 else { throw NewFileError(path, errno) }
+        guard truncate(path, 0) == 0 else { throw NewFileError(shownPath, errno) }
     }
 
     /// Has the file's content, mode and owner reach the disk. No connection may be open to it.
@@ -80,44 +127,58 @@ package final class NewFile {
         if let owner, isRoot || getegid() != owner.group {
             // Only root can give a file to another user. Anybody can give it to a group of theirs.
             let code = fchown(descriptor, isRoot ? owner.user : uid_t.max, owner.group)
-            guard code == 0 || !isRoot else { throw NewFileError(path, errno) }
+            guard code == 0 || !isRoot else { throw NewFileError(shownPath, errno) }
         }
-        if let mode, fchmod(descriptor, mode) != 0 { throw NewFileError(path, errno) }
-        guard fsync(descriptor) == 0 else { throw NewFileError(path, errno) }
+        if let mode, fchmod(descriptor, mode) != 0 { throw NewFileError(shownPath, errno) }
+        guard fsync(descriptor) == 0 else { throw NewFileError(shownPath, errno) }
     }
 
     // MARK: - Its Place
 
     /// Gives the file its final name, which must be free.
     ///
-    /// - Parameter synchronizes: Whether the name is on the disk when this returns.
+    /// - Parameters:
+    ///   - path: In the folder that the file was made for.
+    ///   - synchronizes: Whether the name is on the disk when this returns.
     /// - Throws: ``NewFileError``, with `EEXIST` if something is there.
-    package func place(at name: String, synchronizes: Bool = true) throws(NewFileError) {
-        guard synchronizes else { return try move(to: name, by: give) }
-        try files.synchronize(name) { () throws(NewFileError) in try move(to: name, by: give) }
+    package func place(at path: String, synchronizes: Bool = true) throws(NewFileError) {
+        guard synchronizes else { return try move(to: path, by: give) }
+        try synchronize(path) { () throws(NewFileError) in try move(to: path, by: give) }
     }
 
     /// Gives the file the name of another one, which it replaces.
-    package func replace(_ name: String) throws(NewFileError) {
-        try files.synchronize(name) { () throws(NewFileError) in
-            try move(to: name) { rename(path, $0) == 0 ? nil : errno }
+    package func replace(_ path: String) throws(NewFileError) {
+        try synchronize(path) { () throws(NewFileError) in
+            try move(to: path) { rename(self.path, $0) == 0 ? nil : errno }
         }
     }
 
-    private func move(to name: String, by give: (String) -> Int32?) throws(NewFileError) {
-        if let code = give(name) { throw NewFileError(name, code) }
+    private func synchronize(
+        _ path: String,
+        after move: () throws(NewFileError) -> Void
+    ) throws(NewFileError) {
+        let code = try place.synchronize(isLenient: isLenient, after: move)
+        if let code { throw NewFileError(path, code, isPlaced: true) }
+    }
+
+    private func move(to path: String, by give: (String) -> Int32?) throws(NewFileError) {
+        // Others may have renamed the folder meanwhile, and put a link in its place.
+        let name = path.utf8.lastIndex(of: UInt8(ascii: "/")).map { path[$0...].dropFirst() }
+        let newPath = "\(place.path)/\(name ?? path[...])"
+        if let code = give(newPath) { throw NewFileError(path, code) }
         remove()
     }
 
     /// Unlike rename(2), link(2) replaces nothing. Where the file system has no links, such as FAT and
-    /// some network file systems, an empty file takes the name first, and is replaced; a process
-    /// that is killed in between leaves that. <https://man7.org/linux/man-pages/man2/link.2.html>
+    /// some network file systems, or none between folders, an empty file takes the name first, and is
+    /// replaced; a process that is killed in between leaves that.
+    /// <https://man7.org/linux/man-pages/man2/link.2.html>
     ///
     /// - Returns: `nil`, or the errno.
     private func give(_ name: String) -> Int32? {
         if link(path, name) == 0 { return nil }
         switch errno {
-        case EPERM, EOPNOTSUPP, ENOSYS, EMLINK: break
+        case EPERM, EOPNOTSUPP, ENOSYS, EMLINK, EXDEV: break
         case let code: return code
         }
         let reserved = open(name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o600)
@@ -190,170 +251,5 @@ package struct NewFileError: Error, Equatable {
         self.path = path
         self.code = code
         self.isPlaced = isPlaced
-    }
-}
-
-// MARK: - New Files
-
-/// The new files that are made for one place.
-///
-/// Until it is whole, each has a hidden name: that of the file it is for, `-converting-` or
-/// `-writing-`, and random digits. So the next run for the same place finds what a killed run left.
-package struct NewFiles: Sendable {
-    /// What keeps other processes from removing a file that is being made.
-    package enum Ownership: String, Sendable {
-        /// The caller holds the lock of the file that the new ones are named after.
-        case converting
-        /// Each new file has a lock of its own.
-        case writing
-    }
-
-    /// The suffixes that SQLite appends to a database's name for the files beside it.
-    /// <https://www.sqlite.org/tempfiles.html>
-    package static let journalSuffixes = ["-wal", "-shm", "-journal"]
-
-    /// How much longer than the file's own name the names beside a new database get.
-    package static let addedNameCount =
-        prefix(.converting, "").utf8.count + UInt64.bitWidth / 4 + "-journal".utf8.count
-
-    /// The folder's absolute path.
-    package let folder: String
-    let ownership: Ownership
-    private let prefix: String
-
-    /// - Parameters:
-    ///   - path: The file that the new ones are named after.
-    ///   - neighbour: A file in the folder that they are made in; `nil` for that of `path`.
-    package init(
-        _ ownership: Ownership = .converting,
-        for path: String,
-        beside neighbour: String? = nil
-    ) {
-        self.ownership = ownership
-        folder = URL(fileURLWithPath: neighbour ?? path).deletingLastPathComponent().path
-        prefix = Self.prefix(ownership, URL(fileURLWithPath: path).lastPathComponent)
-    }
-
-    private static func prefix(_ ownership: Ownership, _ name: String) -> String {
-        ".\(name)-\(ownership.rawValue)-"
-    }
-
-    // MARK: - Making
-
-    /// Creates an empty file.
-    ///
-    /// - Parameter mode: Its mode; `nil` for what the umask leaves of 0666.
-    package func make(mode: mode_t? = 0o600) throws(NewFileError) -> NewFile {
-        let file = try name()
-        let flags = O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC
-        let descriptor = open(file.path, flags, mode ?? 0o666)
-        guard descriptor >= 0 else {
-            let code = errno
-            file.remove()
-            throw NewFileError(file.path, code)
-        }
-        // The umask may have removed bits that SQLite needs.
-        if let mode { fchmod(descriptor, mode) }
-        file.identify(by: descriptor)
-        close(descriptor)
-        return file
-    }
-
-    /// Gives a file a name, and leaves its creation to another.
-    package func name() throws(NewFileError) -> NewFile {
-        while true {
-            var generator = SystemRandomNumberGenerator()
-            let digits = String(UInt64.random(in: .min ... .max, using: &generator), radix: 16)
-            let path = "\(folder)/\(prefix)\(digits)"
-            guard ownership == .writing else { return NewFile(path, of: self, claim: nil) }
-            do {
-                guard let claim = try Self.claim(path).hold() else { continue }
-                return NewFile(path, of: self, claim: claim)
-            } catch {
-                guard case .refused(let code) = error else { continue }
-                unlink(path + Self.claimSuffix)
-                // Where the file system has no locks, nobody can claim the file to remove it either.
-                guard [ENOSYS, EOPNOTSUPP, ENOLCK].contains(code) else {
-                    throw NewFileError(path, code)
-                }
-                return NewFile(path, of: self, claim: nil)
-            }
-        }
-    }
-
-    private static func claim(_ path: String) -> FileLock {
-        FileLock(beside: path, suffix: claimSuffix)
-    }
-
-    // MARK: - What Killed Runs Left
-
-    private static let claimSuffix = ".lock"
-    private static let databaseSuffixes = [""] + journalSuffixes + [FileLock.migrationSuffix]
-
-    /// The names of the files of runs that were killed; none if the folder may not be listed.
-    ///
-    /// - Throws: A `POSIXError` if the disk can't read the names.
-    package func leftovers() throws(POSIXError) -> [String] {
-        do {
-            return try namesInFolder(folder).filter { origin(of: $0) != nil }
-        } catch {
-            guard error.code != .EACCES else { return [] }
-            throw error
-        }
-    }
-
-    /// Removes the files of runs that were killed, if possible.
-    package func removeLeftovers() {
-        let origins = ((try? leftovers()) ?? []).compactMap(origin)
-        for path in Set(origins.map { "\(folder)/\($0)" }) {
-            switch ownership {
-            case .converting: Self.removeFiles(of: path)
-            case .writing:
-                // Another process may be at work on it.
-                guard let claim = try? Self.claim(path).hold() else { continue }
-                Self.removeFiles(of: path)
-                claim.release()
-            }
-        }
-    }
-
-    /// The name of the new file that a file belongs to; `nil` if it belongs to none.
-    private func origin(of name: String) -> String? {
-        guard name.hasPrefix(prefix) else { return nil }
-        let digits = name.dropFirst(prefix.count).prefix { $0.isHexDigit }
-        let suffix = name.dropFirst(prefix.count + digits.count)
-        guard !digits.isEmpty, (Self.databaseSuffixes + [Self.claimSuffix]).contains(String(suffix))
-        else { return nil }
-        return prefix + digits
-    }
-
-    /// Removes a new file, and what SQLite and the runner may have put beside it.
-    static func removeFiles(of path: String) {
-        for suffix in databaseSuffixes { unlink(path + suffix) }
-    }
-
-    // MARK: - The Folder
-
-    /// Has the names in the folder reach the disk. Until then a power cut brings back what was there.
-    ///
-    /// - Parameters:
-    ///   - name: The file that `move` gives a name in the folder.
-    ///   - move: Changes the folder, which is opened before, in case it can't be.
-    package func synchronize(
-        _ name: String? = nil,
-        after move: () throws(NewFileError) -> Void = {}
-    ) throws(NewFileError) {
-        let isLenient = ownership == .writing
-        let descriptor = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
-        // A folder may be writable but not readable.
-        guard descriptor >= 0 || isLenient && errno == EACCES else {
-            throw NewFileError(folder, errno)
-        }
-        defer { if descriptor >= 0 { close(descriptor) } }
-        try move()
-        // Some file systems can't synchronize a folder, and return EINVAL.
-        guard descriptor < 0 || fsync(descriptor) == 0 || isLenient && errno == EINVAL else {
-            throw NewFileError(name ?? folder, errno, isPlaced: name != nil)
-        }
     }
 }

@@ -11,6 +11,9 @@ import MigrationKitCommon
 /// default before, and the files that are opened are that one's own. So an app's other connections
 /// notice nothing: SQLCipher's library creates temporary files only for a connection that sets
 /// `temp_store = FILE`. <https://www.sqlite.org/tempfiles.html>
+///
+/// It also keeps the path of a ``HeldFolder``'s file as it is. SQLite would resolve it to a name, and find
+/// under that whatever others have put there.
 package enum TemporaryStorage {
     /// In bytes.
     package static let memoryLimit = 32 << 20
@@ -42,6 +45,8 @@ package enum TemporaryStorage {
     /// SQLite doesn't say which connection needs a file. With databases in several folders, it may
     /// be in any of them.
     package static func use(beside path: String) {
+        // A held folder is soon gone. What is made beside it has no name and is encrypted.
+        let path = HeldFolder.neighbour(of: path)
         let folder = path.lastIndex(of: "/").map { String(path[..<$0]) + "/" } ?? "."
         guard access(folder, W_OK | X_OK) == 0 else { return }
         place.withLock { $0 = path }
@@ -103,6 +108,12 @@ package enum TemporaryStorage {
             return original?.pointee.xAccess(original, name, flags, result) ?? SQLITE_MISUSE
         }
         system.xFullPathname = { system, name, count, path in
+            if let name, let path, strlen(name) < Int(count),
+                HeldFolder.holds(String(cString: name))
+            {
+                strcpy(path, name)
+                return SQLITE_OK
+            }
             let original = TemporaryStorage.original(of: system)
             return original?.pointee.xFullPathname(original, name, count, path) ?? SQLITE_MISUSE
         }

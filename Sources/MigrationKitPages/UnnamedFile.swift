@@ -34,6 +34,7 @@ enum UnnamedFile {
         // database removes the file. Nothing is in it.
         do {
             let file = try files.name()
+            defer { file.remove() }
             let created = open(file.path, O_CREAT | O_NOFOLLOW)
             if case .success(let descriptor) = created, unlink(file.path) != 0 {
                 let error = POSIXError.last

@@ -66,10 +66,10 @@ public enum MigrationBackup {
         }
         defer { new.remove() }
         do {
-            try fill(new.path, from: source, cancellation, progress)
+            try fill(new, from: source, cancellation, progress)
             // Otherwise the first commit would have to wait for the copy.
             try new.finish(mode: nil)
-            copy = try DatabaseQueue(path: new.path, configuration: configuration(like: source))
+            copy = try open(new, like: source)
         } catch let error as DatabaseError {
             throw MigrationBackupError.cannotCopy(path: path, resultCode: error.extendedResultCode)
         } catch let error as NewFileError {
@@ -112,8 +112,8 @@ public enum MigrationBackup {
         do {
             let new = try files.make()
             defer { new.remove() }
-            try fill(new.path, from: source)
-            try check(new.path, of: path, as: source)
+            try fill(new, from: source)
+            try check(new, of: path, as: source)
             try new.finish(mode: 0o600)
             // The folder is not left to the migration's first commit: if there is a write-ahead log
             // already, that reaches the disk before the folder does.
@@ -127,12 +127,12 @@ public enum MigrationBackup {
     }
 
     private static func fill(
-        _ path: String,
+        _ new: NewFile,
         from source: any DatabaseReader,
         _ cancellation: Cancellation? = nil,
         _ progress: @escaping (_ done: Int, _ total: Int) -> Void = { _, _ in }
     ) throws {
-        let copy = try DatabaseQueue(path: path, configuration: configuration(like: source))
+        let copy = try open(new, like: source)
         try copy.writeWithoutTransaction { db in
             // A crash loses only the temporary file, and it is synchronized as a whole at the end.
             // So a journal and SQLite's own synchronizations would be wasted.
@@ -160,11 +160,11 @@ public enum MigrationBackup {
     /// writing, although nothing is written: in WAL mode, a read-only connection can't remove the
     /// files that it creates beside it. <https://www.sqlite.org/wal.html#read_only_databases>
     private static func check(
-        _ file: String,
+        _ new: NewFile,
         of path: String,
         as source: any DatabaseReader
     ) throws {
-        let copy = try DatabaseQueue(path: file, configuration: configuration(like: source))
+        let copy = try open(new, like: source)
         let finding = try copy.read { try String.fetchOne($0, sql: "PRAGMA quick_check(1)") }
         try copy.close()
         guard finding == "ok" else {
@@ -176,12 +176,16 @@ public enum MigrationBackup {
     }
 
     /// The source's configuration has the key, however it was given.
-    private static func configuration(like source: any DatabaseReader) -> Configuration {
+    private static func open(_ new: NewFile, like source: any DatabaseReader) throws
+        -> DatabaseQueue
+    {
         var configuration = source.configuration
         configuration.readonly = false
         configuration.targetQueue = nil
         configuration.writeTargetQueue = nil
-        return configuration
+        return try new.connecting {
+            try DatabaseQueue(path: $0, configuration: configuration)
+        }
     }
 }
 

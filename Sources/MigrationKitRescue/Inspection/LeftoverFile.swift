@@ -7,7 +7,8 @@ import MigrationKitSQLCipher
 
 /// A file that a conversion or a restore was making beside a database when it was killed.
 public struct LeftoverFile: Equatable, Sendable {
-    /// Its absolute path.
+    /// The absolute path of the hidden folder that it is in. Earlier versions made it without a folder, and
+    /// this is its own.
     public let path: String
 
     /// The size in bytes.
@@ -28,15 +29,18 @@ public struct LeftoverFile: Equatable, Sendable {
     }
 
     private init?(_ path: String) {
-        let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK)
-        defer { if descriptor >= 0 { close(descriptor) } }
         var status = stat()
-        // A file that can't be opened still exists.
-        guard (descriptor < 0 ? lstat(path, &status) : fstat(descriptor, &status)) == 0,
-            status.st_mode & S_IFMT == S_IFREG
-        else { return nil }
+        guard lstat(path, &status) == 0 else { return nil }
+        let isFolder = status.st_mode & S_IFMT == S_IFDIR
+        let file = isFolder ? NewFiles.path(in: path) : path
+        let descriptor = open(file, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK)
+        defer { if descriptor >= 0 { close(descriptor) } }
+        // A file that can't be opened still exists, and a folder without one does.
+        let isFound = (descriptor < 0 ? lstat(file, &status) : fstat(descriptor, &status)) == 0
+        let isFile = isFound && status.st_mode & S_IFMT == S_IFREG
+        guard isFile || isFolder else { return nil }
         self.path = path
-        size = Int(status.st_size)
+        size = isFile ? Int(status.st_size) : 0
         var start = [UInt8](repeating: 0, count: FileBeginning.count)
         let count = descriptor < 0 ? 0 : pread(descriptor, &start, start.count, 0)
         isPlaintext =

@@ -11,6 +11,9 @@ package final class ConnectionSetup: Sendable {
     /// `nil` leaves the database unencrypted.
     package let key: DatabaseKey?
     package let options: EncryptedDatabase.Options
+    /// Set if the file was created for these connections.
+    private let created: CreatedFile?
+
     /// Whether the write-ahead log stays as it is when the last connection is closed.
     fileprivate let keepsLog: Bool
     /// Set if the file is read in place.
@@ -31,6 +34,7 @@ package final class ConnectionSetup: Sendable {
     package init(
         key: DatabaseKey?,
         options: EncryptedDatabase.Options,
+        created: CreatedFile? = nil,
         keepsLog: Bool = false,
         resting: RestingFile? = nil,
         readsQuietFile: Bool = false,
@@ -39,6 +43,7 @@ package final class ConnectionSetup: Sendable {
     ) {
         self.key = key
         self.options = options
+        self.created = created
         self.keepsLog = keepsLog || resting != nil
         self.resting = resting
         self.readsQuietFile = readsQuietFile
@@ -66,6 +71,8 @@ package final class ConnectionSetup: Sendable {
     package func prepare(_ db: Database) throws {
         // If opening fails on a damaged file, closing must not change it.
         db.setCheckpointOnClose(false)
+        // Before anything is written, or a key is given to what others have put there.
+        try created?.checkIsOpen()
         try keep(with: db.sqliteConnection)
         let resting = resting.flatMap { $0.isFile(of: db) ? $0 : nil }
         let readsLog = !readsQuietFile && resting?.usesLog ?? true

@@ -57,8 +57,8 @@ package struct DatabaseFile {
 
     /// Creates the file, empty, readable and writable only by its owner.
     ///
-    /// - Returns: `false` if somebody else has created it meanwhile.
-    package func create() throws -> Bool {
+    /// - Returns: What was created; `nil` if somebody else has created it meanwhile.
+    package func create() throws -> CreatedFile? {
         guard isNamed else {
             throw EncryptedDatabaseError.cannotCreate(path: path, reason: "not a file name")
         }
@@ -68,7 +68,7 @@ package struct DatabaseFile {
         let descriptor = open(absolutePath, flags, 0o600)
         guard descriptor >= 0 else {
             let code = errno
-            if code == EEXIST, try size() != nil { return false }
+            if code == EEXIST, try size() != nil { return nil }
             throw cannotCreate(code)
         }
         defer { close(descriptor) }
@@ -78,7 +78,7 @@ package struct DatabaseFile {
             unlink(absolutePath)
             throw EncryptedDatabaseError.cannotCreate(path: path, reason: reason)
         }
-        return true
+        return CreatedFile(self, descriptor)
     }
 
     /// Throws if the path is a link to a missing file, perhaps on a disk that isn't mounted.
@@ -104,7 +104,9 @@ package struct DatabaseFile {
 
     /// The absolute path without links. If the file doesn't exist, only its folders' links are
     /// resolved.
-    package var resolvedPath: String { realPath(absolutePath) ?? absolutePath }
+    package var resolvedPath: String {
+        HeldFolder.holds(absolutePath) ? absolutePath : realPath(absolutePath) ?? absolutePath
+    }
 
     private static func creationReason(_ code: Int32) -> String {
         switch code {

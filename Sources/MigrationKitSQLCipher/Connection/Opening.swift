@@ -12,6 +12,8 @@ package struct Opening {
     private let options: EncryptedDatabase.Options
     /// Set if the file is read in place.
     private let resting: RestingFile?
+    /// Set if the file was created for this.
+    private var created: CreatedFile?
 
     package init(
         path: String,
@@ -33,25 +35,33 @@ package struct Opening {
         if options.isForReading, look.size ?? 0 > 1, try look.isUnwritable {
             return try read(look, connect)
         }
-        let isNew = try createIfMissing(look)
+        var opening = self
+        opening.created = try createIfMissing(look)
         do {
             if look.size == nil { look = try file.look() }
-            try look.checkAccess(forWriting: !options.isReadOnly)
-            guard look.size != 0 else { return try connectToEmptyFile(connect) }
-            let writer = try connectToContent(look, connect)
-            guard !options.isReadOnly, try look.hasRollbackJournal, try file.size() == 0 else {
-                return writer
-            }
-            // Recovery has undone what a killed process began, and the file is empty: it has no
-            // salt.
-            try writer.close()
-            return try connectToEmptyFile(connect)
+            return try opening.connect(look, connect)
         } catch {
-            if isNew {
+            if opening.created != nil {
                 file.removeIfEmpty()
             }
             throw error
         }
+    }
+
+    private func connect<Writer: DatabaseWriter>(
+        _ look: FileLook,
+        _ connect: (String, Configuration) throws -> Writer
+    ) throws -> Writer {
+        try look.checkAccess(forWriting: !options.isReadOnly)
+        guard look.size != 0 else { return try connectToEmptyFile(connect) }
+        let writer = try connectToContent(look, connect)
+        guard !options.isReadOnly, try look.hasRollbackJournal, try file.size() == 0 else {
+            return writer
+        }
+        // Recovery has undone what a killed process began, and the file is empty: it has no
+        // salt.
+        try writer.close()
+        return try connectToEmptyFile(connect)
     }
 
     /// Opens a file for reading that can't be written, and leaves nothing beside it.
@@ -73,7 +83,7 @@ package struct Opening {
             .run(connect)
     }
 
-    private func createIfMissing(_ look: FileLook) throws -> Bool {
+    private func createIfMissing(_ look: FileLook) throws -> CreatedFile? {
         try look.checkHasDatabase()
         let creates = options.createsFile && !options.isReadOnly
         switch look.size {
@@ -82,7 +92,7 @@ package struct Opening {
         case 0 where !creates: throw EncryptedDatabaseError.empty(path: file.path)
         // SQLite treats a file of one byte as empty, and would overwrite it.
         case 1: throw EncryptedDatabaseError.notADatabase(path: file.path)
-        default: return false
+        default: return nil
         }
     }
 
@@ -98,6 +108,7 @@ package struct Opening {
         let setup = ConnectionSetup(
             key: try key?.derived(salt: salt, cipher: options.cipher),
             options: options,
+            created: created,
             writesFirstPage: true
         )
         do {
@@ -181,6 +192,7 @@ package struct Opening {
         let setup = ConnectionSetup(
             key: key,
             options: options,
+            created: created,
             keepsLog: keepsLog,
             resting: resting
         )

@@ -74,7 +74,9 @@ extension DatabaseFile {
     ///   - byteCount: The least that the file needs.
     ///   - estimate: What it probably needs, for the message; `nil` for the same.
     package func checkRoom(for byteCount: Int, about estimate: Int? = nil) throws {
-        let folder = URL(fileURLWithPath: absolutePath).deletingLastPathComponent().path
+        let folder =
+            URL(fileURLWithPath: HeldFolder.neighbour(of: absolutePath))
+            .deletingLastPathComponent().path
         var status = statvfs()
         // A file system that reports no blocks doesn't count them.
         guard statvfs(folder, &status) == 0, status.f_blocks > 0 else { return }

@@ -43,9 +43,9 @@ struct FileAttributes {
         try file.write { descriptor in
             for (name, value) in values
             where fsetxattr(descriptor, name, value, value.count, 0) != 0 {
-                throw NewFileError(file.path, errno)
+                throw NewFileError(file.shownPath, errno)
             }
-            guard fsync(descriptor) == 0 else { throw NewFileError(file.path, errno) }
+            guard fsync(descriptor) == 0 else { throw NewFileError(file.shownPath, errno) }
         }
     }
 

@@ -78,7 +78,7 @@ extension LockedFile {
     private func keep(as original: DatabaseFile) throws {
         let copy = try original.newFiles(forOriginalOf: file).make()
         defer { copy.remove() }
-        try copy.write { try copyBytes(to: $0, of: copy.path) }
+        try copy.write { try copyBytes(to: $0, of: copy.shownPath) }
         try copy.finish(
             mode: identity.mode & 0o7777,
             owner: (user: identity.owner, group: identity.group)

@@ -48,7 +48,9 @@ final class LockedPlace: LockedFile {
     ///
     /// - Throws: ``DatabaseConversionError/exists(path:)`` if another program was faster.
     convenience init(reserving file: DatabaseFile, monitor: ConversionMonitor) throws {
-        guard try file.create() else { throw DatabaseConversionError.exists(path: file.path) }
+        guard try file.create() != nil else {
+            throw DatabaseConversionError.exists(path: file.path)
+        }
         do {
             try self.init(file, isKept: false, monitor: monitor)
             // Before it was locked, another program may have created a database in it.

@@ -35,14 +35,16 @@ package final class NewDatabase {
 
     /// Whether the caller has made it there.
     ///
-    /// - Throws: ``EncryptedDatabaseError`` if that can't be found out.
+    /// - Throws: ``EncryptedDatabaseError`` if that can't be found out; ``NewFileError`` if the caller has
+    ///   something else open.
     package var isMade: Bool {
         get throws {
             switch Found(path) {
-            case .absent: false
-            case .empty, .content: true
+            case .absent: return false
+            case .empty, .content: try new.checkIsOpen()
             case .unreadable(let error): throw error
             }
+            return true
         }
     }
 

@@ -176,6 +176,16 @@ package struct Rewrite {
         switch error {
         case let error as NewFileError:
             error.explained
+        // The new file's path is no name that a person could look for.
+        case EncryptedDatabaseError.diskFull(let path) where HeldFolder.holds(path):
+            EncryptedDatabaseError.diskFull(path: place.path)
+        case EncryptedDatabaseError.inputOutput(let path, let detail) where HeldFolder.holds(path):
+            EncryptedDatabaseError.inputOutput(path: place.path, detail: detail)
+        case EncryptedDatabaseError.damaged(let path, let pages) where HeldFolder.holds(path):
+            EncryptedDatabaseError.damaged(path: place.path, pages: pages)
+        case DatabaseConversionError.copyIsDamaged(let path, let finding)
+        where HeldFolder.holds(path):
+            DatabaseConversionError.copyIsDamaged(path: place.path, finding: finding)
         case PageRewritingError.file(ENOSPC), PageRewritingError.file(EDQUOT):
             EncryptedDatabaseError.diskFull(path: place.path)
         case PageRewritingError.file(let code):

@@ -49,10 +49,9 @@ enum StepReplay {
         ) {
             let file = try files.make()
             do {
-                let queue = try DatabaseQueue(
-                    path: file.path,
-                    configuration: configuration.ofReplay
-                )
+                let queue = try file.connecting {
+                    try DatabaseQueue(path: $0, configuration: configuration.ofReplay)
+                }
                 return (file, queue)
             } catch {
                 file.remove()

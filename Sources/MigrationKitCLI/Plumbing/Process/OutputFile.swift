@@ -10,7 +10,8 @@ struct OutputFile {
 
     /// Writes a text, replacing the existing content.
     ///
-    /// A regular file is replaced as a whole or not at all, and keeps its mode. A symbolic link to one
+    /// A regular file is replaced as a whole or not at all, and keeps its mode; that of another user's, as far
+    /// as the umask allows. A symbolic link to one
     /// is refused, since a stranger's change could lead it to any file. If the path leads to a pipe, a
     /// device or an open descriptor (`/dev/stdout`), the text is written there.
     ///
@@ -32,11 +33,16 @@ struct OutputFile {
         case .descriptor(let number):
             try send(text, to: number)
         case .file(let path, let status) where (status?.st_mode ?? S_IFREG) & S_IFMT == S_IFREG:
-            try replace(path, mode: status.map { $0.st_mode & 0o7777 }, with: text)
+            try replace(path, mode: status.map(Self.mode), with: text)
         case .file(let path, _):
-            let descriptor = open(path, O_WRONLY | O_CLOEXEC | O_NOCTTY)
+            let descriptor = open(path, O_WRONLY | O_CLOEXEC | O_NOCTTY | O_NOFOLLOW)
             guard descriptor >= 0 else { throw failure(errno) }
             defer { close(descriptor) }
+            var status = stat()
+            // Others may have put a file in its place, and it would be written over.
+            guard fstat(descriptor, &status) == 0, status.st_mode & S_IFMT != S_IFREG else {
+                throw failure(EEXIST)
+            }
             try send(text, to: descriptor)
         }
     }
@@ -85,6 +91,14 @@ struct OutputFile {
         } catch let error as NewFileError {
             throw failure(error.code)
         }
+    }
+
+    /// The mode of what replaces a file. Another user who has laid a file there mustn't decide who may read.
+    private static func mode(_ status: stat) -> mode_t {
+        guard status.st_uid != geteuid() else { return status.st_mode & 0o7777 }
+        let mask = umask(0o077)
+        umask(mask)
+        return status.st_mode & 0o777 & ~mask
     }
 
     private func send(_ text: String, to descriptor: Int32) throws {
