@@ -110,7 +110,7 @@ import Testing
               beyond that is found out by the rehearsal.
             - Afterwards the copy is removed, with its journals, also after an error, Ctrl-C or SIGTERM. What a
               second Ctrl-C, a `kill -9` or a power cut leaves is as encrypted as the database, and the next
-              rehearsal with the same folder removes it: hidden files such as `.notes.db-writing-1c0ffee`.
+              rehearsal with the same folder removes it: hidden folders such as `.notes.db-writing-1c0ffee`.
             - Of the database, nothing changes: neither its file, its log and its locks, nor an interrupted
               rotation of its key.
             - Nothing is copied if nothing is pending, or if `migrate` would refuse the database before its
