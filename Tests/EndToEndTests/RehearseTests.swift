@@ -33,7 +33,7 @@ import Testing
     }
 
     private var copies: [String] {
-        get throws { try tool.folder.names.filter { $0.hasPrefix(".store.db-writing-") } }
+        get throws { try tool.folder.drafts(".store.db-writing-") }
     }
 
     /// Starts a rehearsal, and waits until its migration runs.

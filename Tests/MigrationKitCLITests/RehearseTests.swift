@@ -248,7 +248,7 @@ import Testing
                 identifier: "0002_look",
                 sourceFile: "M0002.swift",
                 apply: { db in
-                    for name in try folder.names where name.hasPrefix(".notes.db-writing-") {
+                    for name in try folder.drafts(".notes.db-writing-") {
                         let mode = folder.mode(name) ?? 0
                         let isPlaintext = try folder.data(name).starts(with: "SQLite format".utf8)
                         seen.append("\(String(mode, radix: 8)) \(isPlaintext)")

@@ -125,4 +125,11 @@ import Testing
         #expect(throws: FileLock.Failure.refused(code: EEXIST)) { try lock.withLock(timeout: 0) {} }
         #expect(try folder.names == ["notes.db.lock"])
     }
+
+    /// In a shared folder, others can give another file of the user's the lock's name.
+    @Test func aFileWithContentIsNoLockFile() throws {
+        try folder.write("notes.db.lock", "what was written in a year".utf8)
+        #expect(throws: FileLock.Failure.refused(code: EEXIST)) { try lock.hold() }
+        #expect(try folder.data("notes.db.lock") == Data("what was written in a year".utf8))
+    }
 }

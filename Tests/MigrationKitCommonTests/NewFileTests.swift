@@ -16,7 +16,7 @@ import Testing
         defer { new.remove() }
         try folder.write("other", "own".utf8, mode: 0o400)
         try #require(rename(folder.path("other"), new.path) == 0)
-        let stale = NewFileError(new.path, ESTALE)
+        let stale = NewFileError(new.shownPath, ESTALE)
         #expect(throws: stale) { try new.finish(mode: 0o644) }
         #expect(throws: stale) { try new.write { _ in Issue.record("opened") } }
         var status = stat()
@@ -40,9 +40,7 @@ import Testing
     @Test func whatReplacesAPrivateFileIsPrivateWhileItIsWritten() throws {
         let path = folder.path("a.sql")
         let bytes = (0..<1).lazy.map { _ -> UInt8 in
-            let name = (try? folder.names)?.first {
-                $0.hasPrefix(".a.sql-writing-") && !$0.hasSuffix(".lock")
-            }
+            let name = (try? folder.drafts(".a.sql-writing-"))?.first { !$0.hasSuffix(".lock") }
             #expect(name.map(folder.mode) == 0o600)
             return 0
         }
@@ -64,9 +62,88 @@ import Testing
         let others = [".a.db-converting-", ".a.db-converting-1f-mine", ".b.db-converting-1f"]
         let left = [".a.db-converting-1f", ".a.db-converting-1f-wal", ".a.db-converting-2e"]
         for name in others + left { try folder.write(name, []) }
-        #expect(try NewFiles(for: path).leftovers().sorted() == left)
+        for name in [".a.db-converting-3d", ".a.db-converting-4c"] {
+            try folder.makeFolder(name)
+            for suffix in ["", "-wal"] { try folder.write("\(name)/\(name)\(suffix)", []) }
+        }
+        // Another folder of the user's to which somebody has given the name.
+        try folder.write(".a.db-converting-4c/1f", [])
+        let rooms = [".a.db-converting-3d", ".a.db-converting-4c"]
+        #expect(try NewFiles(for: path).leftovers().sorted() == (left + rooms).sorted())
         NewFiles(for: path).removeLeftovers()
-        #expect(try folder.names == others)
+        #expect(try folder.names == (others + [".a.db-converting-4c"]).sorted())
+        #expect(try folder.drafts(".a.db-converting-4c") == [".a.db-converting-4c/1f"])
+    }
+
+    // MARK: - Others Who May Write to the Folder
+
+    /// The hidden folder, and what others put in its place.
+    enum Laid: CaseIterable {
+        case link, folder, folderWithLink
+    }
+
+    /// Takes the hidden folder away, and lays something in its place that leads to `trap`.
+    private func take(_ laid: Laid, _ new: NewFile) throws {
+        let room = try #require(try folder.names.first { $0.hasPrefix(".a.db-") })
+        try folder.makeFolder("trap")
+        try #require(rename(folder.path(room), folder.path("taken")) == 0)
+        switch laid {
+        case .link: symlink(folder.path("trap"), folder.path(room))
+        case .folder: try folder.makeFolder(room, mode: 0o777)
+        case .folderWithLink:
+            try folder.makeFolder(room, mode: 0o777)
+            symlink(folder.path("trap/\(room)"), folder.path("\(room)/\(room)"))
+        }
+    }
+
+    @Test(arguments: Laid.allCases, [NewFiles.Ownership.converting, .writing])
+    func whatTakesThePlaceOfTheHiddenFolderGetsNothing(
+        _ laid: Laid,
+        _ ownership: NewFiles.Ownership
+    ) throws {
+        let path = folder.path("a.db")
+        let new = try NewFiles(ownership, for: path).make()
+        try take(laid, new)
+        try new.write { descriptor in
+            #expect(Array("one".utf8).withUnsafeBytes { writeAll($0, to: descriptor) } == nil)
+        }
+        try new.finish(mode: 0o600)
+        try new.place(at: path)
+        #expect(try folder.data("a.db") == Data("one".utf8))
+        #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path("trap")) == [])
+        #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path("taken")) == [])
+    }
+
+    /// Whoever may write to the folder above can put a link there.
+    @Test func theFileGetsItsNameInTheFolderThatItWasMadeFor() throws {
+        try folder.makeFolder("shared")
+        try folder.makeFolder("other")
+        try folder.write("other/a.db", "precious".utf8)
+        let new = try NewFiles(for: folder.path("shared/a.db")).make()
+        try #require(rename(folder.path("shared"), folder.path("moved")) == 0)
+        symlink(folder.path("other"), folder.path("shared"))
+        try new.replace(folder.path("shared/a.db"))
+        #expect(try folder.data("other/a.db") == Data("precious".utf8))
+        #expect(try folder.data("moved/a.db") == Data())
+        #expect(try folder.drafts("") == ["moved/a.db", "other/a.db", "shared/a.db"])
+    }
+
+    @Test func othersCanNotEnterTheHiddenFolder() throws {
+        let new = try NewFiles(for: folder.path("a.db")).make()
+        defer { new.remove() }
+        let room = try #require(try folder.names.first)
+        #expect(folder.mode(room) == 0o700)
+    }
+
+    /// An app's own SQLite resolves the path, and would open what others have put there.
+    @Test func aConnectionToSomethingElseIsNoticed() throws {
+        let new = try NewFiles(for: folder.path("a.db")).make()
+        defer { new.remove() }
+        let other = try folder.write("other", [])
+        #expect(throws: NewFileError(new.shownPath, ESTALE)) {
+            try new.connecting { _ in FileHandle(forReadingAtPath: other) }
+        }
+        _ = try new.connecting { FileHandle(forReadingAtPath: $0) }
     }
 
     /// Two commands may write the same file at the same time, without a lock of the file itself.
@@ -89,7 +166,7 @@ import Testing
     @Test func aNewFileHasItsOwnerAndModeWhenItGetsItsName() throws {
         let path = folder.path("a.db")
         let file = try NewFiles(for: path).make()
-        #expect(folder.mode(URL(fileURLWithPath: file.path).lastPathComponent) == 0o600)
+        #expect(try folder.drafts(".a.db-").map(folder.mode) == [0o600])
         try file.finish(mode: 0o400, owner: (user: geteuid(), group: getegid()))
         try file.place(at: path)
         #expect(folder.mode("a.db") == 0o400)

@@ -55,6 +55,10 @@ import Testing
         let clear = Data("SQLite format 3\0".utf8) + Data(count: 496)
         try folder.write(".notes.db-converting-1a2b", clear)
         try folder.write(".notes.db-converting-ff", Data())
+        // Earlier versions made the files without a folder.
+        let room = ".notes.db-converting-2b"
+        try folder.makeFolder(room)
+        try folder.write("\(room)/\(room)", clear)
         // Another database's, and a name that is none of ours.
         try folder.write(".other.db-converting-1", clear)
         try folder.write(".notes.db-converting-not", clear)
@@ -64,17 +68,17 @@ import Testing
         let found = try leftovers()
         #expect(
             found.map(\.path)
-                == ["1a2b", "ff"].map { folder.path(".notes.db-converting-\($0)") }
+                == ["1a2b", "2b", "ff"].map { folder.path(".notes.db-converting-\($0)") }
         )
-        #expect(found.map(\.isPlaintext) == [true, false])
-        #expect(found.map(\.size) == [512, 0])
+        #expect(found.map(\.isPlaintext) == [true, true, false])
+        #expect(found.map(\.size) == [512, 512, 0])
         #expect(try leftovers(key.key) == found)
         let check = try #require(
             DatabaseVerification(folder.database, form: .encrypted(key.key)).run().first
         )
         #expect(check.name == "file_modes" && !check.ok)
         #expect(check.findings.map(\.text).first?.contains("is plaintext") == true)
-        #expect(check.findings.count == 2)
+        #expect(check.findings.count == 3)
         let lock = FileLock(beside: folder.database, suffix: FileLock.migrationSuffix)
         let during = try lock.withLock(timeout: 0) { try leftovers() }
         #expect(during == [])

@@ -28,9 +28,12 @@ struct Disk {
         contents = recording.initialContents.mapValues { File(bytes: $0, size: $0.count) }
     }
 
-    /// The contents by name.
+    /// The contents by name. A folder's name ends with `/`, and without that there is nothing in it.
     var files: [String: [UInt8]] {
-        entries.mapValues { number in
+        entries.filter { name, _ in
+            guard let end = name.firstIndex(of: "/") else { return true }
+            return entries[String(name[...end])] != nil
+        }.mapValues { number in
             guard let file = contents[number] else { return [] }
             if file.bytes.count == file.size { return file.bytes }
             if file.bytes.count > file.size { return Array(file.bytes[..<file.size]) }

@@ -142,6 +142,7 @@ struct NotedCall {
                 if call.more == "creates", names.insert(call.name).inserted {
                     entries.insert("new \(call.name)")
                 }
+            case "mkdir": entries.insert("new \(call.name)")
             case "write", "size": contents.insert(call.name)
             case "sync" where call.name == ".": entries = []
             case "sync": contents.remove(call.name)

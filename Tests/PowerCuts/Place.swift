@@ -64,12 +64,22 @@ package struct Place: Sendable {
         try .rawKey(hexadecimal: Secret(utf8: text(name)))
     }
 
-    /// The files of a folder, without indexes of write-ahead logs.
+    /// The files of a folder and of the folders in it, whose names end with `/`, without indexes of
+    /// write-ahead logs.
     package static func files(in folder: String) throws -> [String: [UInt8]] {
         var files: [String: [UInt8]] = [:]
         for name in try FileManager.default.contentsOfDirectory(atPath: folder)
         where !name.hasSuffix("-shm") {
-            files[name] = Array(try Data(contentsOf: URL(fileURLWithPath: folder + "/" + name)))
+            var isFolder: ObjCBool = false
+            let path = folder + "/" + name
+            if FileManager.default.fileExists(atPath: path, isDirectory: &isFolder),
+                isFolder.boolValue
+            {
+                files[name + "/"] = []
+                for (inner, bytes) in try Self.files(in: path) { files[name + "/" + inner] = bytes }
+            } else {
+                files[name] = Array(try Data(contentsOf: URL(fileURLWithPath: path)))
+            }
         }
         return files
     }
@@ -78,9 +88,13 @@ package struct Place: Sendable {
     package static func fill(_ folder: String, _ files: [String: [UInt8]]) throws {
         for name in try FileManager.default.contentsOfDirectory(atPath: folder)
         where files[name] == nil {
-            unlink(folder + "/" + name)
+            try FileManager.default.removeItem(atPath: folder + "/" + name)
         }
-        for (name, bytes) in files {
+        for (name, bytes) in files.sorted(by: { $0.key < $1.key }) {
+            if name.hasSuffix("/") {
+                mkdir(folder + "/" + name, 0o700)
+                continue
+            }
             let descriptor = open(
                 folder + "/" + name,
                 O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC,

@@ -159,6 +159,8 @@ private struct TraceReader {
 
     private enum Target {
         case folder
+        /// A hidden folder in the folder.
+        case room(String)
         case file(Int, position: Int, appends: Bool)
         case keys
         /// The index of a write-ahead log: it is made anew after a restart, whatever is in it.
@@ -175,10 +177,27 @@ private struct TraceReader {
 
     /// The name of what is in the folder; `nil` for what is elsewhere.
     private func name(_ path: String) throws -> String? {
+        let path = named(path)
         guard path.hasPrefix(root + "/") else { return nil }
         let name = String(path.dropFirst(root.count + 1))
-        if name.contains("/") { throw RecordingError.unknown("a folder: \(path)") }
+        if name.contains("/"), entries[name.prefix { $0 != "/" } + "/"] == nil {
+            throw RecordingError.unknown("a folder: \(path)")
+        }
         return name.hasSuffix("-shm") ? nil : name
+    }
+
+    /// A path that leads through the descriptor of a folder, by that folder's name.
+    private func named(_ path: String) -> String {
+        let parts = path.split(separator: "/", maxSplits: 4)
+        guard path.hasPrefix("/proc/self/fd/"), parts.count > 3, let number = Int(parts[3]) else {
+            return path
+        }
+        let rest = parts.count > 4 ? "/" + parts[4] : ""
+        return switch descriptors[number] {
+        case .folder: root + rest
+        case .room(let name): root + "/" + name + rest
+        case .file, .keys, .index, nil: path
+        }
     }
 
     private mutating func add(_ kind: Operation.Kind, _ call: TracedCall) {
@@ -212,6 +231,8 @@ private struct TraceReader {
         case "link": try link(call, from: call.path(0), to: call.path(1))
         case "linkat": try link(call, from: call.path(1), to: call.path(3))
         case "unlink": try unlink(call, path: call.path(0))
+        case "mkdir": try makeFolder(call, path: call.path(0))
+        case "rmdir": try unlink(call, path: call.path(0) + "/")
         case "unlinkat": try unlink(call, path: call.path(1))
         case "exit_group": add(.exited(call.number(0) ?? -1), call)
         case "mmap": try map(call)
@@ -245,7 +266,7 @@ private struct TraceReader {
             let text = call.text(index)
             let isOurs =
                 text.hasPrefix("\"")
-                ? call.path(index).hasPrefix(root)
+                ? named(call.path(index)).hasPrefix(root)
                 : Int(text).flatMap { descriptors[$0] } != nil
             if isOurs { throw RecordingError.unknown(call.name) }
         }
@@ -271,11 +292,16 @@ private struct TraceReader {
     }
 
     private mutating func open(_ call: TracedCall, path: String, flags: String) throws {
+        let path = named(path)
         setDescriptor(call.result, to: nil)
         if path == root { descriptors[call.result] = .folder }
         if path == keysPath, !flags.contains("O_RDONLY") { descriptors[call.result] = .keys }
         if path.hasPrefix(root), path.hasSuffix("-shm") { descriptors[call.result] = .index }
         guard let name = try name(path) else { return }
+        if entries[name + "/"] != nil {
+            descriptors[call.result] = .room(name)
+            return
+        }
         let file: Int
         if let known = entries[name] {
             file = known
@@ -314,7 +340,7 @@ private struct TraceReader {
             sizes[file] = max(sizes[file] ?? 0, offset + bytes.count)
             add(.write(file: file, offset: offset, bytes: bytes), call)
         case nil where descriptor == 1: add(.said(bytes), call)
-        case nil, .folder, .index: break
+        case nil, .folder, .room, .index: break
         }
     }
 
@@ -332,13 +358,14 @@ private struct TraceReader {
         switch descriptors[call.number(0) ?? -1] {
         case .file(let file, _, _): add(.syncFile(file: file, begin: begin), call)
         case .folder: add(.syncFolder(begin: begin), call)
-        case nil, .keys, .index: break
+        // What is in a hidden folder needn't be there after a power cut.
+        case nil, .room, .keys, .index: break
         }
     }
 
     private mutating func rename(_ call: TracedCall, from: String, to: String) throws {
         guard let from = try name(from), let to = try name(to), let file = entries[from] else {
-            if from.hasPrefix(root) || to.hasPrefix(root) {
+            if named(from).hasPrefix(root) || named(to).hasPrefix(root) {
                 throw RecordingError.unknown("rename \(from) \(to)")
             }
             return
@@ -361,5 +388,12 @@ private struct TraceReader {
         guard let name = try name(path) else { return }
         entries[name] = nil
         add(.unlink(name: name), call)
+    }
+
+    private mutating func makeFolder(_ call: TracedCall, path: String) throws {
+        guard let name = try name(path) else { return }
+        entries[name + "/"] = next
+        add(.create(file: next, name: name + "/"), call)
+        next += 1
     }
 }

@@ -65,6 +65,17 @@ public final class TemporaryFolder: Sendable {
         return stat(path(name), &status) == 0 ? status.st_mode & 0o7777 : nil
     }
 
+    /// The names of the files that are being made in this folder, each in a hidden folder of its own.
+    ///
+    /// - Parameter prefix: How the names begin.
+    public func drafts(_ prefix: String) throws -> [String] {
+        try names.filter { $0.hasPrefix(prefix) }.flatMap { room in
+            // It may be gone meanwhile.
+            let names = try? FileManager.default.contentsOfDirectory(atPath: path(room))
+            return (names ?? []).map { "\(room)/\($0)" }
+        }.sorted()
+    }
+
     /// The names of what is in this folder, sorted.
     public var names: [String] {
         get throws { try FileManager.default.contentsOfDirectory(atPath: path).sorted() }

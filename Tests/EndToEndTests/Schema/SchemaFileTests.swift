@@ -130,7 +130,7 @@ import Testing
             newSession: true
         )
         try wait(for: "a journal") {
-            try tool.folder.names.contains { $0.hasSuffix("-journal") }
+            try tool.folder.drafts(".store.db-writing-").contains { $0.hasSuffix("-journal") }
         }
         let drafts = try tool.folder.names.filter { $0.hasPrefix(".store.db-writing-") }
         #expect(!drafts.isEmpty)

@@ -73,14 +73,16 @@ static void normalize(char *name) {
     }
     static const char *const infixes[] = {"-converting-", "-writing-"};
     for (size_t index = 0; index < 2; index++) {
-        char *found = strstr(name, infixes[index]);
-        if (!found) continue;
-        char *digits = found + strlen(infixes[index]);
-        size_t count = strspn(digits, "0123456789abcdefABCDEF");
-        if (count == 0) return;
-        *digits = '*';
-        memmove(digits + 1, digits + count, strlen(digits + count) + 1);
-        return;
+        // A draft has its folder's name.
+        char *found = name;
+        while ((found = strstr(found, infixes[index]))) {
+            char *digits = found + strlen(infixes[index]);
+            found = digits;
+            size_t count = strspn(digits, "0123456789abcdefABCDEF");
+            if (count == 0) continue;
+            *digits = '*';
+            memmove(digits + 1, digits + count, strlen(digits + count) + 1);
+        }
     }
 }
 
@@ -112,6 +114,13 @@ static const char *ofDescriptor(int descriptor, char *name) {
 
 static const char *ofPath(int folder, const char *path, char *name) {
     if (root[0] == 0 || !path) return NULL;
+    // Through the descriptor of a folder.
+    static const char descriptors[] = "/proc/self/fd/";
+    if (strncmp(path, descriptors, sizeof descriptors - 1) == 0) {
+        char *rest;
+        folder = (int)strtol(path + sizeof descriptors - 1, &rest, 10);
+        path = *rest == '/' ? rest + 1 : rest;
+    }
     if (path[0] == '/') return inRoot(path, name);
     int before = errno;
     char link[64], whole[PATH_MAX];
