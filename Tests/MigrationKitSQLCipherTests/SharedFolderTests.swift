@@ -60,9 +60,11 @@ import Testing
         try #require(rename(folder.database, folder.path("taken")) == 0)
         try folder.write("notes.db", [])
         let other = try #require(FileHandle(forReadingAtPath: folder.database))
-        #expect(throws: DatabaseConversionError.replacedMeanwhile(path: folder.database)) {
-            try created.checkIsOpen()
-        }
+        let error = EncryptedDatabaseError.cannotCreate(
+            path: folder.database,
+            reason: "something else has taken its place"
+        )
+        #expect(throws: error) { try created.checkIsOpen() }
         let own = try #require(FileHandle(forReadingAtPath: folder.path("taken")))
         try created.checkIsOpen()
         withExtendedLifetime((other, own)) {}

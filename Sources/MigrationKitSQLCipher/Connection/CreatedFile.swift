@@ -1,5 +1,6 @@
 import Foundation
 import MigrationKitCommon
+import MigrationKitPages
 
 /// A file that was created for a database, whatever has its name now.
 ///
@@ -10,8 +11,9 @@ package final class CreatedFile: Sendable {
     private let device: dev_t
     private let number: ino_t
     /// As long as it is open, no other file gets the number. A descriptor without access takes no lock with
-    /// it when it is closed. <https://man7.org/linux/man-pages/man2/open.2.html>
-    private let held: Int32
+    /// it when it is closed. <https://man7.org/linux/man-pages/man2/open.2.html> -1 once the first
+    /// connection has the file open.
+    private let held: Locked<Int32>
 
     /// - Parameter descriptor: The file, just created.
     init(_ file: DatabaseFile, _ descriptor: Int32) {
@@ -19,24 +21,35 @@ package final class CreatedFile: Sendable {
         var status = stat()
         fstat(descriptor, &status)
         (device, number) = (status.st_dev, status.st_ino)
-        held = Glibc.open("/proc/self/fd/\(descriptor)", HeldFolder.onlyPath | O_CLOEXEC)
+        held = Locked(Glibc.open("/proc/self/fd/\(descriptor)", HeldFolder.onlyPath | O_CLOEXEC))
     }
 
     deinit {
-        if held >= 0 { close(held) }
+        held.withLock { if $0 >= 0 { close($0) } }
     }
 
     /// Throws if no connection of this process has it open: then it has opened something else.
     ///
-    /// - Throws: ``DatabaseConversionError/replacedMeanwhile(path:)``.
+    /// - Throws: ``EncryptedDatabaseError/cannotCreate(path:reason:)``.
     package func checkIsOpen() throws {
-        // Without `/proc`, it can't be told.
-        guard held >= 0, let descriptors = try? namesInFolder("/proc/self/fd") else { return }
-        let isOpen = descriptors.contains { descriptor in
-            var status = stat()
-            return Int32(descriptor) != held && stat("/proc/self/fd/\(descriptor)", &status) == 0
-                && status.st_dev == device && status.st_ino == number
+        try held.withLock { held in
+            let own = held
+            // Without `/proc`, it can't be told.
+            guard own >= 0, let descriptors = try? namesInFolder("/proc/self/fd") else { return }
+            let isOpen = descriptors.contains { descriptor in
+                var status = stat()
+                return Int32(descriptor) != own
+                    && stat("/proc/self/fd/\(descriptor)", &status) == 0
+                    && status.st_dev == device && status.st_ino == number
+            }
+            guard isOpen else {
+                throw EncryptedDatabaseError.cannotCreate(
+                    path: file.path,
+                    reason: "something else has taken its place"
+                )
+            }
+            close(own)
+            held = -1
         }
-        guard isOpen else { throw DatabaseConversionError.replacedMeanwhile(path: file.path) }
     }
 }
