@@ -98,12 +98,17 @@ package final class NewFile {
         } else if lstat(path, &status) != 0 {
             throw NewFileError(shownPath, errno)
         }
-        let isOpen = descriptors.contains { descriptor in
+        var failure = ESTALE
+        for descriptor in descriptors {
             var other = stat()
-            return stat("\(folder)/\(descriptor)", &other) == 0
-                && (other.st_dev, other.st_ino) == (status.st_dev, status.st_ino)
+            guard stat("\(folder)/\(descriptor)", &other) == 0 else {
+                // Others may be closed meanwhile.
+                if errno != ENOENT { failure = errno }
+                continue
+            }
+            if (other.st_dev, other.st_ino) == (status.st_dev, status.st_ino) { return }
         }
-        guard isOpen else { throw NewFileError(shownPath, ESTALE) }
+        throw NewFileError(shownPath, failure)
     }
 
     /// Makes the file empty again.

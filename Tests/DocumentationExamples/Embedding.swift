@@ -7,7 +7,7 @@ import SecretService
 // The example of Documentation/Embedding.md, compiled as it stands there: in a blocking function, in
 // an asynchronous one, and with the asynchronous forms. `DocumentationExampleTests` compares the texts.
 
-public func launch(path: String) throws -> DatabaseQueue {
+package func launch(path: String) throws -> DatabaseQueue {
     let runner = try GRDBMigrationRunner(
         steps: [
             .init(
@@ -34,7 +34,7 @@ public func launch(path: String) throws -> DatabaseQueue {
     return database
 }
 
-public func blockingLaunch(path: String) async throws -> DatabaseQueue {
+package func blockingLaunch(path: String) async throws -> DatabaseQueue {
     let runner = try GRDBMigrationRunner(
         steps: [
             .init(
@@ -61,7 +61,7 @@ public func blockingLaunch(path: String) async throws -> DatabaseQueue {
     return database
 }
 
-public func asyncLaunch(path: String) async throws -> DatabaseQueue {
+package func asyncLaunch(path: String) async throws -> DatabaseQueue {
     let runner = try GRDBMigrationRunner(
         steps: [
             .init(

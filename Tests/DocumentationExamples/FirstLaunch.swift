@@ -7,12 +7,12 @@ import SecretService
 
 // The examples of Documentation/FirstLaunch.md. `DocumentationExampleTests` compares the texts.
 
-public enum Launch {
+package enum Launch {
     case open(DatabaseQueue)
     case ask(String)
 }
 
-public func launch(in folder: String, with runner: GRDBMigrationRunner) async throws -> Launch {
+package func launch(in folder: String, with runner: GRDBMigrationRunner) async throws -> Launch {
     let store = EncryptedStore(
         path: folder + "/notes.db",
         keyStore: SecretServiceKeyStore(),
@@ -36,7 +36,7 @@ public func launch(in folder: String, with runner: GRDBMigrationRunner) async th
 }
 
 /// A keyring that is locked, in a test of an app.
-public func testALockedKeyring(at path: String) throws {
+package func testALockedKeyring(at path: String) throws {
     let keys = InMemoryKeyStore()
     let store = EncryptedStore(path: path, keyStore: keys, service: "test", account: "main")
     try store.open().close()

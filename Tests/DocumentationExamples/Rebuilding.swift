@@ -3,7 +3,7 @@ import MigrationKitSchema
 
 // The examples of Documentation/Rebuilding.md. `DocumentationExampleTests` compares the texts.
 
-public func renameAndRequire(in db: Database) throws {
+package func renameAndRequire(in db: Database) throws {
     try db.rebuild("notes", columns: ["body": "text"]) { table in
         table.autoIncrementedPrimaryKey("id")
         table.column("body", .text).notNull()
@@ -11,7 +11,7 @@ public func renameAndRequire(in db: Database) throws {
     }
 }
 
-public func dropAndRequire(in db: Database) throws {
+package func dropAndRequire(in db: Database) throws {
     try db.rebuild(
         "notes",
         as: "CREATE TABLE notes (id INTEGER PRIMARY KEY, title TEXT NOT NULL) STRICT",
@@ -20,7 +20,7 @@ public func dropAndRequire(in db: Database) throws {
     )
 }
 
-public func smallerChanges(in db: Database) throws {
+package func smallerChanges(in db: Database) throws {
     try GRDBMigrationSQLHelpers.addColumnIfMissing("slug", "TEXT", to: "notes", in: db)
     try db.execute(sql: "UPDATE notes SET slug = lower(title) WHERE slug IS NULL")
     try GRDBMigrationSQLHelpers.requireValue(of: "slug", in: "notes", in: db)

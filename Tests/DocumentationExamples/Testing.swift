@@ -10,7 +10,7 @@ func checkFolder() throws {
     try check.everything()
 }
 
-public func checkNotes(_ check: MigrationCheck) throws {
+package func checkNotes(_ check: MigrationCheck) throws {
     try check.rows(
         plantedAt: "0001_create_notes",
         plant: { db in

@@ -181,6 +181,19 @@ extension OutputSnapshotTests {
             try transcript.run("baseline --adopt dbmate --json")
             try transcript.run("baseline --adopt dbmate")
         },
+        Scene("counter") { transcript in
+            try transcript.writeNotes()
+            try transcript.run("migrate --to 0002")
+            try transcript.shell(
+                "DROP TABLE grdb_migrations; DROP TABLE grdb_migrationkit_journal; CREATE TABLE schema_version (version INTEGER); INSERT INTO schema_version VALUES (2);"
+            )
+            try transcript.run("status")
+            try transcript.run("status --json")
+            try transcript.run("verify --json")
+            try transcript.run("migrate")
+            try transcript.run("baseline 0001")
+            try transcript.run("repair --applied 0002 --yes --json")
+        },
         Scene("baseline") { transcript in
             try transcript.writeNotes()
             try transcript.run("migrate")

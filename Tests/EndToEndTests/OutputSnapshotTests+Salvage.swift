@@ -56,5 +56,61 @@ extension OutputSnapshotTests {
             try transcript.run("salvage --no-encryption --output none.db", hasKey: false)
             try transcript.run("salvage --no-encryption --output none.db --json", hasKey: false)
         },
+        // A log that isn't the database's own, and what it holds.
+        Scene("other-journal") { transcript in
+            try transcript.shell(
+                """
+                .dbconfig no_ckpt_on_close on
+                PRAGMA journal_mode = WAL;
+                CREATE TABLE notes (id INTEGER PRIMARY KEY, title TEXT);
+                PRAGMA wal_checkpoint (TRUNCATE);
+                CREATE TABLE tags (name TEXT);
+                INSERT INTO notes VALUES (1, 'one');
+                """
+            )
+            let (first, log) = try (
+                transcript.tool.folder.data("notes.db"), transcript.tool.folder.data("notes.db-wal")
+            )
+            for name in ["notes.db", "notes.db-wal", "notes.db-shm"] {
+                unlink(transcript.tool.folder.path(name))
+            }
+            try transcript.shell("CREATE TABLE notes (id INTEGER PRIMARY KEY, title TEXT);")
+            try transcript.tool.folder.write("notes.db-wal", log)
+            transcript.note("another database was put in the place of the log's:")
+            try transcript.run("status")
+            try transcript.run("status --json")
+            try transcript.run("inspect")
+            try transcript.run("inspect --json")
+            try transcript.run("salvage --output sound.db --json")
+            transcript.note("the log's database has lost its first page, and with it the salt:")
+            try transcript.tool.folder.write(
+                "notes.db",
+                Data(count: 4096) + first.dropFirst(4096)
+            )
+            try transcript.run("salvage --output saved.db --json")
+            transcript.note("there is only the log:")
+            unlink(transcript.tool.folder.path("notes.db"))
+            try transcript.run("migrate")
+        },
+        Scene("salvage-lost-schema") { transcript in
+            try transcript.shell(
+                isPlaintext: true,
+                "CREATE TABLE notes (id INTEGER); INSERT INTO notes VALUES (1), (2);"
+            )
+            transcript.note("its header counts more pages than there are:")
+            try transcript.flipBit("notes.db", at: 29)
+            try transcript.run("salvage --no-encryption --output counted.db --json", hasKey: false)
+            transcript.note("its first page is damaged, and the migrations can't run:")
+            try transcript.write("0001_wrong", up: "CREATE TABLE notes (id INTEGER REFERENCES;")
+            try transcript.tool.folder.write(
+                "notes.db",
+                Array(repeating: 7, count: 4096)
+                    + transcript.tool.folder.data("notes.db").dropFirst(4096)
+            )
+            try transcript.run(
+                "salvage --no-encryption --output named.db --migrations migrations --json",
+                hasKey: false
+            )
+        },
     ]
 }

@@ -96,7 +96,7 @@ import Testing
             }
             let names = try tool.folder.names.filter { !$0.hasPrefix("store.db-") }
             #expect(names == Self.names)
-            for name in try tool.folder.names where name != "migrations" {
+            for name in try tool.folder.paths where !name.hasPrefix("migrations/") {
                 #expect(try tool.folder.data(name).range(of: Data(Self.marker.utf8)) == nil)
             }
         }

@@ -76,6 +76,20 @@ public final class TemporaryFolder: Sendable {
         }.sorted()
     }
 
+    /// The paths of the files in this folder and in those in it, sorted.
+    public var paths: [String] {
+        get throws {
+            try FileManager.default.subpathsOfDirectory(atPath: path).filter { name in
+                var isFolder: ObjCBool = false
+                let isThere = FileManager.default.fileExists(
+                    atPath: path(name),
+                    isDirectory: &isFolder
+                )
+                return isThere && !isFolder.boolValue
+            }.sorted()
+        }
+    }
+
     /// The names of what is in this folder, sorted.
     public var names: [String] {
         get throws { try FileManager.default.contentsOfDirectory(atPath: path).sorted() }

@@ -152,6 +152,8 @@ struct SalvageCommand: CopyCommand, DatabaseCommand {
             return try options.load(in: context).runnerWithoutDrafts()
         } catch MigrationFolderError.noSuchFolder where migrations == nil {
             return nil
+        } catch MigrationFolderError.empty where migrations == nil {
+            return nil
         } catch  where migrations == nil {
             // Migrations that nobody named must not keep rows from being recovered.
             context.note("the migrations can't be read: \(error.localizedDescription)")

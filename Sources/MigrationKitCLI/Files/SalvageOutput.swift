@@ -234,7 +234,7 @@ struct SalvageText {
         let (place, kept) = (database.shellWord, (database + ".damaged").shellWord)
         commands.append("restore --from \(new) --db-path \(place) --keep-original \(kept)")
         return ["To go on with the new file, after a look at it:"]
-            + commands.map { "  \(Program.name) \($0)" }
+            + commands.map { "    \(Program.name) \($0)" }
     }
 
     private func wrapped(_ text: String) -> [String] { text[...].wrapped(to: width) }

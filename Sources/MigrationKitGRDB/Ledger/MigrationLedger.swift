@@ -60,6 +60,11 @@ package enum MigrationLedger {
         }
     }
 
+    /// The identifiers of steps whose batches are under way, or that were applied since.
+    package static func begun(_ db: Database) throws -> Set<String> {
+        Set(try MigrationJournal.begun(db).keys)
+    }
+
     /// The steps that are applied or begun.
     ///
     /// - Throws: `MigrationKitError.unusableTable(_:)` if something else has made a table of them.

@@ -32,10 +32,6 @@ struct SalvageCandidate {
     var isSound: Bool {
         fits && pages.header != nil && content.walk.trees.allSatisfy(\.holes.isEmpty)
     }
-
-    /// `file change counter`, which every transaction that writes the first page increases; `nil` if that
-    /// page is damaged. <https://www.sqlite.org/fileformat.html#file_change_counter>
-    fileprivate var changeCount: Int64? { pages.header.map { Int64($0.word(24)) } }
 }
 
 extension SalvageCandidate {
@@ -43,23 +39,15 @@ extension SalvageCandidate {
     /// own. One that is the file's own wins, as it does in SQLite.
     ///
     /// - Parameters:
-    ///   - kind: What is beside the file.
+    ///   - isOfOtherState: Whether the versions of the first page say that it is of another time.
     ///   - isWhole: Whether none of its pages is damaged.
     ///   - alone: The file without it.
     func reasonToLeaveOut(
-        _ kind: SalvageReport.Journal.Kind,
+        isOfOtherState: Bool,
         isWhole: Bool,
         for alone: SalvageCandidate
     ) -> SalvageReport.Journal.Reason? {
-        if let mine = changeCount, let files = alone.changeCount {
-            // A log has later versions, a rollback journal that from before the unfinished change.
-            let isOther =
-                switch kind {
-                case .writeAheadLog: mine < files
-                case .rollback: !(0...1).contains(files - mine)
-                }
-            if isOther, alone.isSound || alone.rowCount > rowCount { return .otherTime }
-        }
+        if isOfOtherState, alone.isSound || alone.rowCount > rowCount { return .otherTime }
         // Damaged versions explain why the others don't fit.
         guard isWhole, !fits else { return nil }
         return alone.isSound || alone.rowCount > rowCount ? .contradicts : nil

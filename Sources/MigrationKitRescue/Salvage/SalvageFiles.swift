@@ -30,8 +30,8 @@ struct SalvageFiles: Sendable {
         // A salt that is kept elsewhere is in none of them.
         guard !cipher.hasPlaintextHeader else { return salts }
         for (kind, pages) in [
-            (SalvageReport.Journal.Kind.writeAheadLog, Self.pages(ofLog: log)),
-            (.rollback, Self.pages(ofJournal: journal)),
+            (SalvageReport.Journal.Kind.writeAheadLog, try Self.pages(ofLog: log)),
+            (.rollback, try Self.pages(ofJournal: journal)),
         ] {
             for (_, start) in pages.filter({ $0.number == 1 }).reversed().prefix(4) {
                 let salt = Array(start.prefix(CipherSettings.saltCount))
@@ -43,27 +43,27 @@ struct SalvageFiles: Sendable {
     }
 
     /// Pages in the log and in the journal.
-    func pagesBeside(pageSize: Int, most: Int) -> [(number: Int, bytes: [UInt8])] {
-        (Self.pages(ofLog: log, most: most) + Self.pages(ofJournal: journal, most: most))
+    func pagesBeside(pageSize: Int, most: Int) throws -> [(number: Int, bytes: [UInt8])] {
+        try (Self.pages(ofLog: log, most: most) + Self.pages(ofJournal: journal, most: most))
             .filter { $0.bytes.count == pageSize }
     }
 
     private static func pages(
         ofLog log: RawFile?,
         most: Int = .max
-    ) -> [(number: Int, bytes: [UInt8])] {
-        guard let log, let header = try? log.read(at: 0, count: 32) else { return [] }
-        return pages(of: log, from: 32, header: 24, pageSize: Int(header.word(8)), end: 0, most)
+    ) throws -> [(number: Int, bytes: [UInt8])] {
+        guard let log, let header = try log.read(at: 0, count: 32) else { return [] }
+        return try pages(of: log, from: 32, header: 24, pageSize: Int(header.word(8)), end: 0, most)
     }
 
     private static func pages(
         ofJournal journal: RawFile?,
         most: Int = .max
-    ) -> [(number: Int, bytes: [UInt8])] {
-        guard let journal, let header = try? journal.read(at: 0, count: 28) else { return [] }
+    ) throws -> [(number: Int, bytes: [UInt8])] {
+        guard let journal, let header = try journal.read(at: 0, count: 28) else { return [] }
         let (sector, size) = (Int(header.word(20)), Int(header.word(24)))
         guard (28...65536).contains(sector) else { return [] }
-        return pages(of: journal, from: sector, header: 4, pageSize: size, end: 4, most)
+        return try pages(of: journal, from: sector, header: 4, pageSize: size, end: 4, most)
     }
 
     /// - Parameters:
@@ -77,7 +77,7 @@ struct SalvageFiles: Sendable {
         pageSize: Int,
         end: Int,
         _ most: Int
-    ) -> [(number: Int, bytes: [UInt8])] {
+    ) throws -> [(number: Int, bytes: [UInt8])] {
         guard (512...65536).contains(pageSize), pageSize.nonzeroBitCount == 1 else { return [] }
         let size = header + pageSize + end
         let count = max(0, (file.size - start) / size)
@@ -85,10 +85,10 @@ struct SalvageFiles: Sendable {
         var pages: [(number: Int, bytes: [UInt8])] = []
         for index in 0..<count where most == .max || index % step == 0 {
             let offset = start + index * size
-            guard let number = (try? file.read(at: offset, count: 4))?.word(0) else { continue }
+            guard let number = try file.read(at: offset, count: 4)?.word(0) else { continue }
             // Of the others, only the salt of the first page is asked for.
             guard most < .max || number == 1 else { continue }
-            guard let bytes = try? file.read(at: offset + header, count: pageSize) else { continue }
+            guard let bytes = try file.read(at: offset + header, count: pageSize) else { continue }
             if pages.count > 8, most == .max { pages.removeFirst() }
             pages.append((Int(number), bytes))
         }

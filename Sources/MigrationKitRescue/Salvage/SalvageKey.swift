@@ -13,6 +13,8 @@ struct SalvageKey {
     let salt: SalvageReport.Salt
     /// Which file beside the database has the salt; `nil` if it is its own.
     let saltSource: SalvageReport.Journal.Kind?
+    /// The raw key; `nil` for a plaintext file, or if the file's own salt is damaged.
+    private(set) var rawKey: DatabaseKey?
 
     // MARK: - Plaintext
 
@@ -60,7 +62,7 @@ struct SalvageKey {
             for (salt, source) in try files.salts(given, key) {
                 for cipher in given.candidates {
                     try monitor.checkCancellation()
-                    let sample = Sample(of: files, cipher: cipher)
+                    let sample = try Sample(of: files, cipher: cipher)
                     let form = try Self.form(key, salt, cipher)
                     guard
                         form.provesPages
@@ -69,6 +71,7 @@ struct SalvageKey {
                     self.form = try Self.adding(keys, besides: key, to: form, salt, cipher)
                     (self.cipher, saltSource) = (cipher, source)
                     self.salt = source == nil ? .intact : .repaired
+                    rawKey = source == nil ? try key.derived(salt: salt, cipher: cipher) : nil
                     return
                 }
             }
@@ -78,7 +81,7 @@ struct SalvageKey {
             let start = try files.main?.read(at: 0, count: CipherSettings.saltCount)
         else { return nil }
         saltSource = nil
-        let sample = Sample(of: files, cipher: given)
+        let sample = try Sample(of: files, cipher: given)
         for key in keys {
             // A raw key that contains its salt doesn't need the file's.
             guard key.secret.count < 48 || key.form == .passphrase else { continue }
@@ -155,14 +158,14 @@ struct SalvageKey {
     private struct Sample: Sendable {
         let pages: [(number: Int, bytes: [UInt8])]
 
-        init(of files: SalvageFiles, cipher: CipherSettings) {
+        init(of files: SalvageFiles, cipher: CipherSettings) throws {
             let size = cipher.pageSize
             let inFile = files.main.map { file in
                 PageAuthentication.sample(ofPages: file.size / size).compactMap { number in
                     (try? file.read(at: (number - 1) * size, count: size)).map { (number, $0) }
                 }
             }
-            pages = (inFile ?? []) + files.pagesBeside(pageSize: size, most: 32)
+            pages = (inFile ?? []) + (try files.pagesBeside(pageSize: size, most: 32))
         }
 
         func hasIntactPage(_ form: PageForm) -> Bool {

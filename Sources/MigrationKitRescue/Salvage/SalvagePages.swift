@@ -146,6 +146,13 @@ final class SalvagePages {
         return content
     }
 
+    /// Whether each page of the log or the journal could be read.
+    var readsAllBeside: Bool {
+        (1...pageCount).allSatisfy {
+            versions.offsets[$0] == nil || states[$0] == .intact || states[$0] == .older
+        }
+    }
+
     func tree(_ number: Int) -> TreePage? {
         content(number).flatMap { TreePage($0, number: number, usableSize: form.usableSize) }
     }

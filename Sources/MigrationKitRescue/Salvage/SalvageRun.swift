@@ -58,7 +58,7 @@ struct SalvageRun {
         ) {
             try openingKey(of: files)
         }
-        let (candidate, journal) = try read(files, key.form)
+        let (candidate, journal) = try read(files, key)
         let content = candidate.content
         let (named, reason) = try nameTables(in: content)
 
@@ -188,8 +188,9 @@ struct SalvageRun {
     /// Reads the pages, with the log or the journal beside the file unless it isn't the file's own.
     private func read(
         _ files: SalvageFiles,
-        _ form: PageForm
+        _ key: SalvageKey
     ) throws -> (SalvageCandidate, SalvageReport.Journal?) {
+        let form = key.form
         let tick: (Int) throws -> Void = { _ in try monitor.checkCancellation() }
         var versions = PageVersions()
         var (beside, kind): (RawFile?, SalvageReport.Journal.Kind) = (nil, .writeAheadLog)
@@ -222,13 +223,23 @@ struct SalvageRun {
         let with = try candidate(beside, versions)
         guard files.main != nil else { return (with, journal) }
         let without = try candidate(nil, PageVersions())
-        journal.leftOut = with.reasonToLeaveOut(
-            kind,
-            isWhole: versions.damagedFrames.isEmpty,
+        journal.leftOut = try with.reasonToLeaveOut(
+            isOfOtherState: kind == .writeAheadLog && versions.damagedFrames.isEmpty
+                && continuesOtherState(key),
+            isWhole: versions.damagedFrames.isEmpty && with.pages.readsAllBeside,
             for: without
         )
         (journal.rowCountWith, journal.rowCountWithout) = (with.rowCount, without.rowCount)
         return (journal.leftOut == nil ? with : without, journal)
+    }
+
+    /// Whether the log beside the file continues another state of it, as far as the versions of the first
+    /// page show.
+    private func continuesOtherState(_ key: SalvageKey) throws -> Bool {
+        guard !salvage.form.isEncrypted || key.rawKey != nil else { return false }
+        let cipher = key.cipher ?? .current
+        return try JournalOwnership(file.look(), key: key.rawKey, cipher: cipher).finding()
+            == .init(suffix: "-wal", mismatch: .state)
     }
 
     /// The form of the new file: that of the damaged one, with the settings that open it.

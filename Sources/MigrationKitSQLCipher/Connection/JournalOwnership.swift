@@ -297,7 +297,11 @@ package struct JournalOwnership {
             // The page is torn, or it has another key: the one before a change of the key, of which the
             // log has all pages.
             let replacesAll = log.committedPages.contains(1...log.databaseSize, of: form.pageSize)
-            return try isNext == true && replacesAll || database.hasIntactPage() ? nil : .database
+            // A torn page has parts of the log's version. A single page has no rows.
+            let isOwn =
+                isNext == true && replacesAll || database.pageCount <= 1
+                || firstPages.contains { $0.hasSector(of: database.firstPage) }
+            return try isOwn || database.hasIntactPage() ? nil : .database
         }
         guard let isNext, !firstPages.contains(database.firstPage) else { return nil }
         return isNext || counter == header.changeCounter ? nil : .state
@@ -312,6 +316,14 @@ extension PageNumbers {
 }
 
 extension [UInt8] {
+    /// Whether at least one of a page's sectors is the same in another version of it. A write that is cut
+    /// off leaves each sector of 512 bytes old or new.
+    fileprivate func hasSector(of other: [UInt8]) -> Bool {
+        stride(from: 0, to: Swift.min(count, other.count), by: 512).contains {
+            self[$0..<$0 + 512] == other[$0..<$0 + 512]
+        }
+    }
+
     /// Whether a decrypted page, other than the first, looks like one of a database: of a tree, or one
     /// that begins with the number of another page. <https://www.sqlite.org/fileformat.html>
     fileprivate func isPage(usableSize: Int, pageCount: Int) -> Bool {

@@ -35,13 +35,14 @@ package final class NewDatabase {
 
     /// Whether the caller has made it there.
     ///
-    /// - Throws: ``EncryptedDatabaseError`` if that can't be found out; ``NewFileError`` if the caller has
-    ///   something else open.
+    /// - Throws: ``EncryptedDatabaseError`` if that can't be found out; ``DatabaseConversionError`` if the
+    ///   caller has something else open.
     package var isMade: Bool {
         get throws {
             switch Found(path) {
             case .absent: return false
-            case .empty, .content: try new.checkIsOpen()
+            case .empty, .content:
+                do { try new.checkIsOpen() } catch { throw error.explained }
             case .unreadable(let error): throw error
             }
             return true

@@ -218,8 +218,8 @@ import Testing
 
     /// The files with clear text in them.
     private func markedNames() throws -> [String] {
-        try tool.folder.names.filter { name in
-            guard name != "migrations" else { return false }
+        try tool.folder.paths.filter { name in
+            guard !name.hasPrefix("migrations") else { return false }
             return try tool.folder.data(name).range(of: Data(marker.utf8)) != nil
         }
     }

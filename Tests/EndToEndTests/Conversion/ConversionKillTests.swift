@@ -147,8 +147,8 @@ import Testing
 
     /// The files with clear text in them, those aside that the runs begin with.
     private func markedNames() throws -> [String] {
-        try tool.folder.names.filter { name in
-            guard !name.hasPrefix("start.db"), name != "migrations" else { return false }
+        try tool.folder.paths.filter { name in
+            guard !name.hasPrefix("start.db"), !name.hasPrefix("migrations") else { return false }
             return try tool.folder.data(name).range(of: Data(marker.utf8)) != nil
         }
     }

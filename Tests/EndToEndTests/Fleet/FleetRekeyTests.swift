@@ -155,7 +155,7 @@ import Testing
                 "\(calls.joined(separator: "\n"))"
             )
         }
-        let replaced = try index("rename(", "\"\(fleet.path("s00"))\"")
+        let replaced = try index("rename(", "/s00.db\"")
         #expect(try index("fsync(", "<\(key)>") < replaced)
         #expect(try index("fsync(", "<\(folder.path("keys"))>") < replaced)
 

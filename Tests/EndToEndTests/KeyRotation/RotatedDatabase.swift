@@ -166,8 +166,8 @@ struct RotatedDatabase {
 
     /// No file has its text in the clear.
     func expectNoTrace(sourceLocation: SourceLocation = #_sourceLocation) throws {
-        let clear = try tool.folder.names.filter { name in
-            guard name != "migrations" else { return false }
+        let clear = try tool.folder.paths.filter { name in
+            guard !name.hasPrefix("migrations/") else { return false }
             return try tool.folder.data(name).range(of: Data(marker.utf8)) != nil
         }
         #expect(clear == [], sourceLocation: sourceLocation)

@@ -67,7 +67,7 @@ import Testing
             )
             #expect(result.signal == SIGKILL || result.status == 2, "\(result)")
             killed += result.signal == SIGKILL ? 1 : 0
-            for name in try tool.folder.names where name != "migrations" {
+            for name in try tool.folder.paths where !name.hasPrefix("migrations/") {
                 let data = try tool.folder.data(name)
                 #expect(data.range(of: Data(marker.utf8)) == nil, "\(call) \(point), \(name)")
             }

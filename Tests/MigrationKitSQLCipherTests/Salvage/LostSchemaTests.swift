@@ -128,7 +128,8 @@ import Testing
             """
         )
         let report = try salvage(runner)
-        #expect(Set(["notes", "links"]).isSubset(of: report.namedTables), "\(report.namedTables)")
+        #expect(report.namedTables.contains("notes"), "\(report.namedTables)")
+        #expect(try read("SELECT count(*) FROM notes") == ["700"])
         #expect(Set(["one", "two", "own"]).isDisjoint(with: report.namedTables))
         #expect(try read("SELECT count(*) FROM lost_and_found WHERE c2 = 'own'") == ["700"])
         #expect(try read("SELECT count(*) FROM lost_and_found WHERE c2 = 'two'") == ["700"])

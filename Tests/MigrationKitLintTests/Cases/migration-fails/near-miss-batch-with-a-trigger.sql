@@ -3,7 +3,6 @@
 CREATE TABLE notes (id INTEGER PRIMARY KEY, body TEXT, size INTEGER, state TEXT NOT NULL DEFAULT '');
 -- migration: 0002_log
 CREATE TABLE log (note INTEGER, size INTEGER);
--- expect in migration: breaks-installed-version
 CREATE TRIGGER noted AFTER UPDATE OF size ON notes BEGIN INSERT INTO log VALUES (new.id, new.size); END;
 -- migration: 0003_fill
 -- migrate:batch
