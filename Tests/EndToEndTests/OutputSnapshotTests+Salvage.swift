@@ -58,6 +58,7 @@ extension OutputSnapshotTests {
         },
         // A log that isn't the database's own, and what it holds.
         Scene("other-journal") { transcript in
+            try transcript.write("0001_more", up: "CREATE TABLE more (id INTEGER);")
             try transcript.shell(
                 """
                 .dbconfig no_ckpt_on_close on
@@ -101,7 +102,7 @@ extension OutputSnapshotTests {
             try transcript.flipBit("notes.db", at: 29)
             try transcript.run("salvage --no-encryption --output counted.db --json", hasKey: false)
             transcript.note("its first page is damaged, and the migrations can't run:")
-            try transcript.write("0001_wrong", up: "CREATE TABLE notes (id INTEGER REFERENCES;")
+            try transcript.write("0001_wrong", up: "INSERT INTO missing VALUES (1);")
             try transcript.tool.folder.write(
                 "notes.db",
                 Array(repeating: 7, count: 4096)
