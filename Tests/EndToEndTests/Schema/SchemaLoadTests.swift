@@ -30,7 +30,7 @@ import Testing
         )
         // The lock is there as long as the dump runs.
         try wait(for: "the lock") {
-            let names = try tool.folder.names
+            let names = try tool.folder.paths
             #expect(!names.contains("store.db"))
             return names.contains { $0.hasSuffix("-migration.lock") }
         }
