@@ -173,13 +173,15 @@ public enum MigrationCLI {
 
     static func run(arguments: [String], context: CommandContext) throws {
         try Program.$host.withValue(context.host) {
-            do {
-                try parseAndRun(arguments: arguments, context: context)
-            } catch {
-                try? context.finishReading()
-                throw error
+            try Program.$meaning.withValue({ meaning(of: $0, after: $1) }) {
+                do {
+                    try parseAndRun(arguments: arguments, context: context)
+                } catch {
+                    try? context.finishReading()
+                    throw error
+                }
+                try context.finishReading()
             }
-            try context.finishReading()
         }
     }
 

@@ -224,3 +224,7 @@ extension KeyedFileCommand {
         throw ValidationError("\(name) can give one of the two keys only.")
     }
 }
+
+extension DatabaseCommand where Self: KeyedFileCommand {
+    var config: String? { settings.config }
+}

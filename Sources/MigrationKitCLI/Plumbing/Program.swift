@@ -7,6 +7,12 @@ import Foundation
 enum Program {
     @TaskLocal static var host = MigrationCLIHost.standalone
 
+    /// What a word means that stands after the name of a command, which knows no other commands.
+    @TaskLocal static var meaning: @Sendable (_ word: String, _ command: String) -> String? = {
+        _,
+        _ in nil
+    }
+
     /// Its name in help texts.
     static var name: String {
         if hasFolder { return "migrationkit-cli" }

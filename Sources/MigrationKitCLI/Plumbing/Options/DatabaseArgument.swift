@@ -80,10 +80,6 @@ extension DatabaseCommand where Self: MigrationsCommand {
     var config: String? { migrations.config }
 }
 
-extension DatabaseCommand where Self: KeyedFileCommand {
-    var config: String? { settings.config }
-}
-
 extension DatabaseCommand {
     /// The same command with the plain argument in the place of `--db-path`.
     ///

@@ -39,7 +39,7 @@ struct PlainWord<Command: DatabaseCommand> {
             throw refusal("is a migration", advice(on: migration))
         }
         guard !isThere else { return }
-        if let meaning = MigrationCLI.meaning(of: word, after: name) {
+        if let meaning = Program.meaning(word, name) {
             throw refusal("isn't a database", "\(meaning)\n\(file)")
         }
         if Command.createsDatabase { try checkCreates() }
