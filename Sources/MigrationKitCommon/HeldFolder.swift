@@ -1,6 +1,6 @@
 import Foundation
 
-/// A folder that stays the same one as long as this lives. Whoever may write to the folder above can
+/// A folder that stays the same one as long as this lives. Users who may write to the folder above can
 /// rename it meanwhile, and give its name to another folder or to a link.
 package final class HeldFolder {
     /// Leads to the folder through its descriptor; by its name where there is no `/proc`.

@@ -87,7 +87,7 @@ final class SchemaWriter {
                 if isFullText {
                     _ = try Statement(self.db, "SELECT 1 FROM \(object.name.quotedName)")
                 }
-                // What fits nothing is left out: SQLite's checks of the new file would fail for ever.
+                // What fits nothing is left out: SQLite's checks of the new file would always fail.
                 guard !isWhole || module.hasPrefix("rtree") else { return }
                 try self.check(object, isFullText: isFullText, module)
             }
