@@ -47,13 +47,6 @@ struct SalvageCommand: CopyCommand, DatabaseCommand {
     )
     var output: String
 
-    @OptionGroup var waiting: LockTimeoutOptions
-    @Flag(help: "Print one JSON document.")
-    var json = false
-
-    @Flag(name: .shortAndLong, help: .quiet)
-    var quiet = false
-
     @Option(
         help: ArgumentHelp(
             "The folder of SQL files that made the tables; default: migrations, if there is one.",
@@ -62,6 +55,14 @@ struct SalvageCommand: CopyCommand, DatabaseCommand {
         completion: .directory
     )
     var migrations: String?
+
+    @OptionGroup var waiting: LockTimeoutOptions
+
+    @Flag(help: "Print one JSON document.")
+    var json = false
+
+    @Flag(name: .shortAndLong, help: .quiet)
+    var quiet = false
 
     @OptionGroup(title: "Second key") var secondKey: KeyOptions<SecondKey>
     @OptionGroup(title: "New key") var newKey: KeyOptions<NewKey>
