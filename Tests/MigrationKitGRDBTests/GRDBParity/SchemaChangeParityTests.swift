@@ -46,7 +46,11 @@ import Testing
                 throw DatabaseError(resultCode: ResultCode(rawValue: code))
             }
             let name = try #require(sqlite3_db_filename(db.sqliteConnection, "main"))
-            files.append(String(cString: name))
+            let path = String(cString: name)
+            // Through a descriptor, which means another folder as soon as it is closed.
+            let folder = URL(fileURLWithPath: path).deletingLastPathComponent().path
+            let named = try? FileManager.default.destinationOfSymbolicLink(atPath: folder)
+            files.append(named.map { "\($0)/notes.db" } ?? path)
         }
         let options = EncryptedDatabase.Options(createsFile: true, prepareDatabase: keepLog)
         let writer: any DatabaseWriter =
