@@ -17,6 +17,8 @@ import Synchronization
 /// with the same schema and the same ``TreeContent`` of each b-tree keep or break them alike.
 package struct StructureCheck: Sendable {
     private let keys: ContentKeys
+    static let neverUsed = "is never used"
+
     private let readsFreePages: Bool
     private let mostFindings: Int
 
@@ -46,11 +48,12 @@ package struct StructureCheck: Sendable {
         /// What is wrong with the structure, in a few words for each finding.
         package fileprivate(set) var findings: [String] = []
 
-        /// The pages that findings are about.
+        /// The pages that findings are about, but for those that nothing leads to.
         package var pagesWithFindings: Set<Int> {
             Set(
                 findings.compactMap { finding in
-                    finding.prefixMatch(of: /page (\d+):/).flatMap { Int($0.1) }
+                    finding.hasSuffix(StructureCheck.neverUsed)
+                        ? nil : finding.prefixMatch(of: /page (\d+):/).flatMap { Int($0.1) }
                 }
             )
         }

@@ -162,7 +162,7 @@ final class TreeWalker: @unchecked Sendable {
     func findUnused(_ reached: PageSet) {
         for page in reached.missing() where page != layout.lockPage {
             guard layout.maps?.isMap(page) != true else { continue }
-            note(page, "is never used")
+            note(page, StructureCheck.neverUsed)
             return
         }
     }

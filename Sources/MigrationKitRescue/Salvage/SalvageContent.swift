@@ -50,7 +50,7 @@ final class SalvageContent {
         walk.add(objects.filter { $0.root > 0 }.map(SalvageTree.init))
         if pages.states[1] == .older { walk.readFreelist() }
         walk.markFreePages()
-        // Free pages belong to no tree, and are reported as never used. Others are after the file's end.
+        // Free pages belong to no tree, and other pages are after the file's end.
         contradictions = try pages.contradictions(monitor).filter {
             walk.owners.indices.contains($0) && walk.owners[$0] >= 0
         }
