@@ -92,6 +92,8 @@ extension OutputSnapshotTests {
             transcript.note("there is only the log:")
             unlink(transcript.tool.folder.path("notes.db"))
             try transcript.run("migrate")
+            try transcript.tool.folder.write("notes.db", Data())
+            try transcript.run("salvage notes.db --output recovered.db")
         },
         Scene("salvage-lost-schema") { transcript in
             try transcript.shell(

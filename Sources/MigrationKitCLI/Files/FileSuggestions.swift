@@ -75,11 +75,14 @@ extension EncryptedDatabaseError: ToolSuggesting {
             To try to recover them, copy the database and its -wal file first. '\(Program.name) \
             salvage' recovers what is in both.
             """
-        case .otherJournal(_, let journal, .missingDatabase, _):
+        case .otherJournal(let path, let journal, .missingDatabase, _):
             """
             A new database in its place would delete them. So none was created, and nothing was \
             changed.
             If the database was moved or renamed, move it back beside \(journal).
+            Otherwise, to recover what \(journal) itself holds, beside an empty file:
+              touch \(path.shellPath)
+              \(Program.name) salvage \(path.shellPath) --output recovered.db
             To restore a backup or to begin with a new database, keep it under another name first; it \
             doesn't fit either:
               mv \(journal.shellPath) \((journal + ".kept").shellPath)

@@ -240,7 +240,7 @@ extension EncryptedDatabase {
 
     /// What a path must lead to before the user is asked for a key.
     package enum Expectation: Sendable {
-        /// A file with any content.
+        /// A file, which may be empty if its log or its journal has content.
         case file
         /// A plaintext file.
         case plaintext
@@ -262,7 +262,7 @@ extension EncryptedDatabase {
     ) throws {
         let file = DatabaseFile(path)
         let look = try file.look()
-        try look.checkHasDatabase()
+        if expectation != .file || look.size == nil { try look.checkHasDatabase() }
         if expectation == .encryptedOrNew, look.size ?? 0 == 0 {
             return try look.size == nil ? file.checkCreation() : ()
         }
