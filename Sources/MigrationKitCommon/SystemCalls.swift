@@ -113,3 +113,13 @@ extension POSIXError {
     /// The system's text for the error.
     package var reason: String { systemReason(code.rawValue) }
 }
+
+extension String {
+    /// The folder that a path leads through, and the name in it. A Foundation path of one character traps.
+    package var splitAtLastSlash: (folder: String, name: String) {
+        guard let slash = lastIndex(of: "/") else { return (".", self) }
+        return (
+            slash == startIndex ? "/" : String(self[..<slash]), String(self[index(after: slash)...])
+        )
+    }
+}

@@ -25,8 +25,7 @@ struct FleetMetricsOptions: ParsableArguments {
     /// - Throws: ``CommandError``.
     func check() throws {
         guard let metrics else { return }
-        let folder = (metrics as NSString).deletingLastPathComponent
-        guard access(folder.isEmpty ? "." : folder, W_OK | X_OK) == 0 else {
+        guard access(metrics.splitAtLastSlash.folder, W_OK | X_OK) == 0 else {
             throw CommandError.cannotWriteMetrics(path: metrics, reason: systemReason(errno))
         }
     }

@@ -122,9 +122,8 @@ private struct Rehearsal {
                 return try rehearse(on: copy, original, copySeconds: seconds, operation)
             }
         } catch let error as MigrationBackupError {
-            let path = original.path as NSString
             throw RehearsalError.cannotCopy(
-                folder: folder ?? path.deletingLastPathComponent,
+                folder: folder ?? original.path.splitAtLastSlash.folder,
                 cause: error
             )
         }

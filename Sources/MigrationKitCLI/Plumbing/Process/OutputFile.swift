@@ -61,9 +61,8 @@ struct OutputFile {
         var current = path
         // As many links as the kernel follows.
         for _ in 0...40 {
-            let folder = (current as NSString).deletingLastPathComponent
-            let name = (current as NSString).lastPathComponent
-            if let number = descriptor(name, in: folder.isEmpty ? "." : folder) {
+            let (folder, name) = current.splitAtLastSlash
+            if let number = descriptor(name, in: folder) {
                 return .descriptor(number)
             }
             var status = stat()
@@ -73,7 +72,7 @@ struct OutputFile {
             }
             guard status.st_mode & S_IFMT == S_IFLNK else { return .file(current, status) }
             guard let next = linkTarget(current) else { throw failure(errno) }
-            current = next.hasPrefix("/") || folder.isEmpty ? next : "\(folder)/\(next)"
+            current = next.hasPrefix("/") ? next : "\(folder)/\(next)"
         }
         throw failure(ELOOP)
     }
