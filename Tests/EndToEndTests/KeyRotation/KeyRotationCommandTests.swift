@@ -194,16 +194,12 @@ import Testing
     // MARK: - The Secret Service
 
     /// Starts a rotation that can't get at the database, and returns once its key is pending and it
-    /// waits.
+    /// waits: its new file is there, and stays empty.
     private func startedRotation() throws -> ChildProcess {
         let rotation = try database.startRotation("--lock-timeout", "100", "--json")
-        let folder = "/proc/\(rotation.processIdentifier)/fd"
         for _ in 0..<1000 {
             guard try !database.items(of: RotatedDatabase.pendingService).isEmpty else { continue }
-            let open = try FileManager.default.contentsOfDirectory(atPath: folder).map {
-                try? FileManager.default.destinationOfSymbolicLink(atPath: "\(folder)/\($0)")
-            }
-            if open.contains(database.tool.database) { return rotation }
+            if try !database.temporaryNames.isEmpty { return rotation }
         }
         let result = try rotation.finish(within: 0)
         throw PrivateSecretService.Failure(description: "nothing is pending: \(result)")
