@@ -128,63 +128,59 @@ struct DatabasesKey: KeyRole {
     var source: KeySource? { password.map { .password(Secret(utf8: $0)) } }
 }
 
-/// The key that a new file gets.
-struct NewKey: KeyRole {
-    static let prefix = "new-"
-    static let key = "new key"
+/// A key beside the database's, which may be in the desktop's secret store, too.
+struct OtherKey<Name: OtherKeyName>: KeyRole {
+    static var prefix: String { "\(Name.word)-" }
+    static var key: String { "\(Name.word) key" }
     static func detail(_ text: String) -> String { "" }
 
     @Option(
+        name: .customLong(Self.prefix + "keychain-service"),
         help: ArgumentHelp(
-            "The new key's service in the desktop's secret store.",
+            "The \(Self.key)'s service in the desktop's secret store.",
             valueName: "service"
         ),
         completion: .keychainServices
     )
-    var newKeychainService: String?
+    var keychainService: String?
 
-    @Option(help: ArgumentHelp("The account under that service.", valueName: "account"))
-    var newKeychainAccount: String?
+    @Option(
+        name: .customLong(Self.prefix + "keychain-account"),
+        help: ArgumentHelp("The account under that service.", valueName: "account")
+    )
+    var keychainAccount: String?
 
     var source: KeySource? {
-        newKeychainService.map { .keyStore(service: $0, account: newKeychainAccount) }
+        keychainService.map { .keyStore(service: $0, account: keychainAccount) }
     }
 
     func validate() throws {
-        if newKeychainAccount != nil, newKeychainService == nil {
-            throw ValidationError("--new-keychain-account needs --new-keychain-service.")
+        if keychainAccount != nil, keychainService == nil {
+            throw ValidationError(
+                "--\(Self.prefix)keychain-account needs --\(Self.prefix)keychain-service."
+            )
         }
     }
 }
+
+/// What a key beside the database's is called.
+protocol OtherKeyName {
+    static var word: String { get }
+}
+
+enum New: OtherKeyName {
+    static let word = "new"
+}
+
+enum Second: OtherKeyName {
+    static let word = "second"
+}
+
+/// The key that a new file gets.
+typealias NewKey = OtherKey<New>
 
 /// Another key that some pages of a damaged file may have.
-struct SecondKey: KeyRole {
-    static let prefix = "second-"
-    static let key = "second key"
-    static func detail(_ text: String) -> String { "" }
-
-    @Option(
-        help: ArgumentHelp(
-            "The second key's service in the desktop's secret store.",
-            valueName: "service"
-        ),
-        completion: .keychainServices
-    )
-    var secondKeychainService: String?
-
-    @Option(help: ArgumentHelp("The account under that service.", valueName: "account"))
-    var secondKeychainAccount: String?
-
-    var source: KeySource? {
-        secondKeychainService.map { .keyStore(service: $0, account: secondKeychainAccount) }
-    }
-
-    func validate() throws {
-        if secondKeychainAccount != nil, secondKeychainService == nil {
-            throw ValidationError("--second-keychain-account needs --second-keychain-service.")
-        }
-    }
-}
+typealias SecondKey = OtherKey<Second>
 
 // MARK: - The Database's Key
 
