@@ -13,8 +13,8 @@ struct SalvageCommand: CopyCommand, DatabaseCommand {
             abstract: "Recover the readable content of a damaged database into a new file.",
             usage: """
                 \(Program.name) salvage [<database>] --output <path>
-                  [--second-password-file <path>] [--migrations <folder>]
-                  [--new-password-file <path>] [<options>]
+                  [--second-password-file <path>] [--new-password-file <path>]
+                  [<options>]
                 """,
             discussion: """
                 Reads the damaged file page by page and does not change it. Rows on intact pages \
@@ -26,7 +26,7 @@ struct SalvageCommand: CopyCommand, DatabaseCommand {
                 the file's own is left out.
 
                 If a change of the key was interrupted, pages have two keys: give the other one as \
-                the second key. If page 1 is damaged, the tables get their names from the folder of \
+                the second key. If page 1 is damaged, the tables get their names from the \
                 migrations that made them, as far as that is certain.
 
                 Close every program that uses the database, or salvage a copy of its file and of \
@@ -50,7 +50,8 @@ struct SalvageCommand: CopyCommand, DatabaseCommand {
     @Option(
         help: ArgumentHelp(
             "The folder of SQL files that made the tables; default: migrations, if there is one.",
-            valueName: "folder"
+            valueName: "folder",
+            visibility: Program.hasFolder ? .default : .hidden
         ),
         completion: .directory
     )
