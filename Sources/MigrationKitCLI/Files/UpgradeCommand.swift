@@ -58,6 +58,7 @@ struct UpgradeCommand: ConversionCommand, DatabaseCommand {
     ) throws {
         let report = try EncryptedDatabase.inspect(path, key: key, cipher: cipher)
         try report.checkIsSound()
+        try report.checkJournals()
         guard let found = report.cipher, found != newCipher else {
             throw DatabaseConversionError.alreadyCurrent(
                 path: EncryptedDatabase.absolutePath(of: path)

@@ -1,5 +1,6 @@
 import ArgumentParser
 import MigrationKitFleet
+import MigrationKitRescue
 import MigrationKitSQLCipher
 
 struct FleetRekeyCommand: FleetJob {
@@ -62,7 +63,11 @@ struct FleetRekeyCommand: FleetJob {
             guard try newKeys.key(of: store) == new else {
                 throw CommandError.changingKey(store: store.name)
             }
-            guard !isDry else { return try DatabaseFile(path).prove(old) }
+            guard !isDry else {
+                try DatabaseFile(path).prove(old)
+                return try EncryptedDatabase.inspect(path, key: old, checksPages: false)
+                    .checkJournals()
+            }
             let report = try DatabaseConversion.rekey(
                 path,
                 from: old,

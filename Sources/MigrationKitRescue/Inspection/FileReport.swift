@@ -104,7 +104,7 @@ extension FileReport {
     /// Throws if a file beside the database isn't its own.
     ///
     /// - Throws: `EncryptedDatabaseError.otherJournal`.
-    func checkJournals() throws {
+    package func checkJournals() throws {
         for journal in journals {
             guard let mismatch = journal.mismatch else { continue }
             throw JournalOwnership.Finding(suffix: journal.suffix, mismatch: mismatch)
