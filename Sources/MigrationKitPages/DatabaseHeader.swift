@@ -86,6 +86,9 @@ package struct DatabaseHeader {
     /// store it.
     package var pageCount: Int? { word(24) == word(92) && word(28) > 0 ? Int(word(28)) : nil }
 
+    /// Whether it has auto-vacuum, which makes the file shorter page by page.
+    package var hasPointerMaps: Bool { word(52) != 0 }
+
     /// The big-endian number of four bytes.
     package func word(_ offset: Int) -> UInt32 {
         bytes.word(offset)

@@ -79,14 +79,41 @@ extension SharedBytes {
         in file: RawFile,
         of database: SharedBytes
     ) {
-        let (pageSize, offsets) = (journal.pageSize, journal.offsets)
-        self.init(count: journal.originalPageCount * pageSize) { buffer, offset in
+        let offsets = journal.offsets
+        self.init(pages: journal.originalPageCount, of: journal.pageSize, in: file, over: database)
+        {
+            offsets[$0]
+        }
+    }
+
+    /// A database's bytes as they are after the commits in its log are written into it.
+    package convenience init(
+        replaying log: WriteAheadLog,
+        in file: RawFile,
+        over database: SharedBytes
+    ) {
+        self.init(pages: log.databaseSize, of: log.pageSize, in: file, over: database) {
+            log.committedPages[$0].map(log.offset(ofFrame:))
+        }
+    }
+
+    /// - Parameter place: Where a page is in the other file; `nil` if that doesn't have it.
+    private convenience init(
+        pages count: Int,
+        of pageSize: Int,
+        in file: RawFile,
+        over database: SharedBytes,
+        place: @escaping @Sendable (_ number: Int) -> Int?
+    ) {
+        self.init(count: count * pageSize) { buffer, offset in
             let code = database.readPart(into: buffer, at: offset)
             guard code == .ok || code.rawValue == CipherCode.shortRead else { return code }
             let numbers = offset / pageSize + 1...(offset + max(1, buffer.count) - 1) / pageSize + 1
             for number in numbers {
-                guard let place = offsets[number] else { continue }
-                guard let page = try? file.read(at: place, count: pageSize) else { return .corrupt }
+                guard let place = place(number) else { continue }
+                guard let page = try? file.read(at: place, count: pageSize) else {
+                    return CipherCode(CipherCode.failedRead)
+                }
                 let start = (number - 1) * pageSize
                 let part = max(start, offset)..<min(start + pageSize, offset + buffer.count)
                 let target = UnsafeMutableRawBufferPointer(
@@ -96,5 +123,10 @@ extension SharedBytes {
             }
             return .ok
         }
+    }
+
+    /// The first of a database's bytes.
+    package func prefix(_ count: Int) -> SharedBytes {
+        SharedBytes(count: min(count, self.count)) { self.readPart(into: $0, at: $1) }
     }
 }

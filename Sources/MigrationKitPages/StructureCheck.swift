@@ -58,6 +58,16 @@ package struct StructureCheck: Sendable {
             )
         }
 
+        /// Whether the disk failed to give a page.
+        package var hasReadFailure: Bool {
+            findings.contains { finding in
+                finding.firstMatch(of: /can't be read \(SQLite (\d+)\)/)
+                    .flatMap { Int32($0.1) }.map {
+                        CipherCode($0).primary == CipherCode.shortRead & 0xff
+                    } ?? false
+            }
+        }
+
         /// Notes each index that has more or fewer entries than its table has rows.
         fileprivate mutating func checkCounts() {
             let tables = objects.filter { $0.type == "table" }.map { ($0.name, $0.root) }
@@ -293,7 +303,7 @@ struct DatabaseLayout: Sendable {
             findings.append("the header has \(pageCount) pages, the file \(fileCount)")
             return nil
         }
-        let hasMaps = values.word(52) != 0
+        let hasMaps = values.hasPointerMaps
         if !hasMaps, values.word(64) != 0 {
             findings.append("incremental vacuum without auto-vacuum")
         }

@@ -189,7 +189,7 @@ public struct WriteAheadLog: Equatable, Sendable {
         guard let file = try RawFile.find(path).get() else { return [] }
         var found: [(frame: Int, page: Int)] = []
         for index in 0..<committedFrameCount {
-            guard let (number, page) = try frame(index, in: file) else { break }
+            guard let (number, page, _) = try frame(index, in: file) else { break }
             if condition(page, number) {
                 found.append((index + 1, number))
             }
@@ -204,13 +204,21 @@ public struct WriteAheadLog: Equatable, Sendable {
         }
     }
 
+    /// Where the page of a frame is, counted from 0.
+    func offset(ofFrame index: Int) -> Int {
+        Self.headerCount + index * (Self.frameHeaderCount + pageSize) + Self.frameHeaderCount
+    }
+
     /// The page of a frame, counted from 0, and its number; `nil` if the log ends before.
+    ///
+    /// - Returns: Also the database's size in pages, if the frame ends a transaction.
     package func frame(
         _ index: Int,
         in file: RawFile
-    ) throws(EncryptedDatabaseError) -> (number: Int, page: [UInt8])? {
+    ) throws(EncryptedDatabaseError) -> (number: Int, page: [UInt8], size: Int?)? {
         guard let frame = try Self.frame(index, of: file, pageSize) else { return nil }
-        return (Int(frame.word(0)), Array(frame[Self.frameHeaderCount...]))
+        let size = Int(frame.word(4))
+        return (Int(frame.word(0)), Array(frame[Self.frameHeaderCount...]), size > 0 ? size : nil)
     }
 
     /// A frame, counted from 0; `nil` if the log ends before.

@@ -1,6 +1,7 @@
 import Foundation
 import GRDB
 import MigrationKitKeys
+import MigrationKitRescue
 import MigrationKitSQLCipher
 import TestSupport
 import Testing
@@ -129,19 +130,40 @@ import Testing
         #expect(try search.settings(of: key.key) == .current)
     }
 
-    /// The log has all pages under the new key, and continues the database.
-    @Test func aChangeOfTheKeyThatIsOnlyInTheLogIsTheDatabasesOwn() throws {
-        try make()
+    /// The log has all pages under the new key, whatever the program had done before.
+    @Test(
+        arguments: [1, 40],
+        [
+            [], ["INSERT INTO t VALUES ('more')"],
+            [
+                "CREATE TABLE u (a)", "INSERT INTO t VALUES ('more')",
+                "PRAGMA wal_checkpoint (TRUNCATE)",
+            ],
+            [
+                "CREATE TABLE u (a)", "PRAGMA wal_checkpoint (TRUNCATE)",
+                "INSERT INTO t VALUES ('more')",
+            ],
+        ]
+    )
+    func aChangeOfTheKeyThatIsOnlyInTheLogIsTheDatabasesOwn(
+        _ pageCount: Int,
+        _ before: [String]
+    ) throws {
+        try make(pageCount: pageCount)
         let other = try TestKey.raw()
         try run("PRAGMA journal_mode = WAL")
         try Crash.kill(
-            after: ["PRAGMA wal_autocheckpoint = 0", "PRAGMA rekey = \"\(other.spelling)\""],
+            after: ["PRAGMA wal_autocheckpoint = 0"] + before
+                + ["PRAGMA rekey = \"\(other.spelling)\""],
             of: path,
             key: key
         )
         try expect(.key, "-wal")
         let queue = try EncryptedDatabase.open(path, key: other.key)
-        #expect(try queue.read { try String.fetchAll($0, sql: "SELECT a FROM t") } == ["zettel"])
+        #expect(
+            try queue.read { try String.fetchAll($0, sql: "SELECT a FROM t") }
+                == ["zettel"] + (before.isEmpty ? [] : ["more"])
+        )
         try queue.close()
     }
 
@@ -184,8 +206,35 @@ import Testing
         let newer = try folder.databaseData()
         try replace(by: "older.db")
         try expect(.state, "-journal")
+        let salvage = try DatabaseSalvage(
+            path,
+            to: folder.path("new.db"),
+            form: .encrypted(key.key)
+        ).run()
+        #expect(salvage.journal?.leftOut == .otherTime)
         try folder.write("notes.db", newer)
         #expect(try rows() == ["zettel"])
+    }
+
+    /// A copy was made while the database was at rest, and both were written since. Their first pages
+    /// continue the same one.
+    @Test(arguments: [
+        ["CREATE TABLE u (a)"],
+        Array(repeating: "INSERT INTO many SELECT * FROM many LIMIT 3", count: 30),
+    ])
+    func aLogOfACopyThatWasWrittenSeparatelyIsNotReplayed(_ statements: [String]) throws {
+        try make(pageCount: 4)
+        try run("PRAGMA journal_mode = WAL")
+        try folder.write("copy.db", folder.databaseData())
+        try run("INSERT INTO many SELECT a FROM many, (SELECT 1 UNION SELECT 2 UNION SELECT 3)")
+        try Crash.kill(
+            after: ["PRAGMA wal_autocheckpoint = 0"] + statements,
+            of: folder.path("copy.db"),
+            key: key
+        )
+        try folder.write("notes.db-wal", folder.data("copy.db-wal"))
+        for end in ["", "-wal", "-shm"] { unlink(folder.path("copy.db" + end)) }
+        try expect(.state, "-wal")
     }
 
     @Test func aJournalThatWouldEmptyAWrittenDatabaseIsNotRolledBack() throws {

@@ -106,7 +106,10 @@ extension PageVersions {
         }
 
         var last: LogSum? = isHeaderIntact ? LogSum(header, at: 24) : nil
-        var pending: [(frame: UInt32, page: UInt32, isIntact: Bool)] = []
+        // Frames that aren't authentic although their checksum is right, by page, as long as no later one
+        // replaces them: those have the key before a change of the key.
+        var foreign: [Int: [Int]] = [:]
+        var pending: [(frame: UInt32, page: UInt32, isIntact: Bool, hasSum: Bool)] = []
         let count = (log.size - Self.headerCount) / frameSize
         for frame in 0..<max(0, count) {
             try tick(frameSize)
@@ -136,24 +139,31 @@ extension PageVersions {
             }
             // For a plaintext page, there is only the checksum.
             if !form.provesPages { isIntact = continuesChain }
-            pending.append((UInt32(frame), UInt32(number), isIntact))
+            pending.append((UInt32(frame), UInt32(number), isIntact, continuesChain))
             let size = Int(bytes.word(4))
             // The last frame of a transaction has the database's size.
             guard size > 0 else { continue }
-            for (frame, page, isIntact) in pending.lazy.map({ (Int($0), Int($1), $2) }) {
+            for (frame, page, isIntact, hasSum) in pending.lazy.map({ (Int($0), Int($1), $2, $3) })
+            {
                 frameCount += 1
                 if isIntact {
                     offsets[page] = Self.headerCount + frame * frameSize + Self.frameHeaderCount
                     older.remove(page)
+                    foreign[page] = nil
                 } else {
                     older.insert(page)
-                    damagedFrames.append(frame + 1)
+                    if hasSum {
+                        foreign[page, default: []].append(frame + 1)
+                    } else {
+                        damagedFrames.append(frame + 1)
+                    }
                 }
             }
             pending = []
             // A damaged size would hide pages.
             if isIntact, continuesChain || pageCount == nil { pageCount = size }
         }
+        damagedFrames = (damagedFrames + foreign.values.joined()).sorted()
     }
 
     /// The frame's original page number, if one bit of it was flipped.

@@ -223,9 +223,8 @@ struct SalvageRun {
         let with = try candidate(beside, versions)
         guard files.main != nil else { return (with, journal) }
         let without = try candidate(nil, PageVersions())
-        journal.leftOut = try with.reasonToLeaveOut(
-            isOfOtherState: kind == .writeAheadLog && versions.damagedFrames.isEmpty
-                && continuesOtherState(key),
+        journal.leftOut = with.reasonToLeaveOut(
+            isOfOtherState: versions.damagedFrames.isEmpty && isOfOtherState(kind, key),
             isWhole: versions.damagedFrames.isEmpty && with.pages.readsAllBeside,
             for: without
         )
@@ -233,13 +232,15 @@ struct SalvageRun {
         return (journal.leftOut == nil ? with : without, journal)
     }
 
-    /// Whether the log beside the file continues another state of it, as far as the versions of the first
-    /// page show.
-    private func continuesOtherState(_ key: SalvageKey) throws -> Bool {
-        guard !salvage.form.isEncrypted || key.rawKey != nil else { return false }
-        let cipher = key.cipher ?? .current
-        return try JournalOwnership(file.look(), key: key.rawKey, cipher: cipher).finding()
-            == .init(suffix: "-wal", mismatch: .state)
+    /// Whether the log or the journal beside the file belongs to another state of it, so that no opening
+    /// takes it. What can't be read says nothing.
+    private func isOfOtherState(_ kind: SalvageReport.Journal.Kind, _ key: SalvageKey) -> Bool {
+        guard !salvage.form.isEncrypted || key.rawKey != nil, let look = try? file.look() else {
+            return false
+        }
+        let ownership = JournalOwnership(look, key: key.rawKey, cipher: key.cipher ?? .current)
+        return (try? ownership.finding())
+            == .init(suffix: kind == .writeAheadLog ? "-wal" : "-journal", mismatch: .state)
     }
 
     /// The form of the new file: that of the damaged one, with the settings that open it.

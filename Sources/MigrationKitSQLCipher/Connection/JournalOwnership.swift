@@ -39,6 +39,9 @@ package struct JournalOwnership {
         }
     }
 
+    /// In a database of at most so many pages, each is read to judge a log.
+    private static let mostCheckedPages = 512
+
     private let look: FileLook
     /// A raw key; `nil` if the database is in plaintext.
     private let key: DatabaseKey?
@@ -119,14 +122,18 @@ package struct JournalOwnership {
 
     /// The database's file, as it is without its journals.
     private final class Database {
+        private let file: DatabaseFile
         let connection: CipherConnection
         let bytes: SharedBytes
         let form: PageForm
         let firstPage: [UInt8]
+        /// Whether it begins with its salt.
+        let hasSalt: Bool
         private let key: DatabaseKey?
         private let cipher: CipherSettings
 
         init(_ file: DatabaseFile, key: DatabaseKey?, cipher: CipherSettings) throws {
+            self.file = file
             self.key = key
             self.cipher = cipher
             do {
@@ -143,7 +150,7 @@ package struct JournalOwnership {
                     )
                 }
                 firstPage = try connection.bytes(at: 0, count: form.pageSize)
-                let hasSalt = key != nil && !cipher.hasPlaintextHeader
+                hasSalt = key != nil && !cipher.hasPlaintextHeader
                 mark =
                     hasSalt ? Array(start.prefix(CipherSettings.saltCount)) : DatabaseHeader.magic
             } catch let code as CipherCode {
@@ -194,7 +201,15 @@ package struct JournalOwnership {
             return form.provesPages ? .key : .content
         }
 
+        /// Whether the file alone is sound. An unfinished change may have left pages after its end.
+        func isSound() throws -> Bool {
+            let count = header(of: firstPage)?.pageCount ?? pageCount
+            return try isSound(count < pageCount ? bytes.prefix(count * form.pageSize) : bytes)
+        }
+
         /// Whether a database is sound, by its structure and by what authenticates its pages.
+        ///
+        /// - Throws: ``EncryptedDatabaseError`` if a page can't be read from the disk, which says nothing.
         func isSound(_ bytes: SharedBytes) throws -> Bool {
             do {
                 let pages =
@@ -203,7 +218,11 @@ package struct JournalOwnership {
                     } else {
                         try DecryptedPages(plaintext: bytes)
                     }
-                return try StructureCheck(keys: ContentKeys()).run(pages).findings.isEmpty
+                let report = try StructureCheck(keys: ContentKeys()).run(pages)
+                if report.hasReadFailure {
+                    throw FileInspection.cannotRead(file, CipherCode(CipherCode.failedRead))
+                }
+                return report.findings.isEmpty
             } catch is CipherCode {
                 return false
             }
@@ -211,8 +230,7 @@ package struct JournalOwnership {
     }
 
     private func isSound() throws -> Bool {
-        let database = try Database(file, key: key, cipher: cipher)
-        return try database.isSound(database.bytes)
+        try Database(file, key: key, cipher: cipher).isSound()
     }
 
     // MARK: - Rollback Journal
@@ -258,7 +276,7 @@ package struct JournalOwnership {
             try journal.offsets.contains(pages, of: form.pageSize) || database.hasIntactPage()
         else { return .database }
         let undone = SharedBytes(undoing: journal, in: raw, of: database.bytes)
-        guard try !database.isSound(undone), try database.isSound(database.bytes) else {
+        guard try !database.isSound(undone), try database.isSound() else {
             return nil
         }
         return .state
@@ -276,10 +294,12 @@ package struct JournalOwnership {
         guard log.pageSize == form.pageSize else { return .pageSize }
         let pageCount = max(log.databaseSize, database.pageCount)
         var firstPages: [[UInt8]] = []
+        var sizes = SizeCheck(form.pageSize)
         var isOther = false
         for index in 0..<log.committedFrameCount {
-            guard let (number, page) = try log.frame(index, in: raw) else { return nil }
+            guard let (number, page, size) = try log.frame(index, in: raw) else { return nil }
             if number == 1 { firstPages.append(page) }
+            sizes.note(number, size)
             guard log.committedPages[number] == index, number <= log.databaseSize, !isOther else {
                 continue
             }
@@ -294,17 +314,59 @@ package struct JournalOwnership {
         let counter = firstPages.first.flatMap(database.header)?.changeCounter
         let isNext = counter.map { $0 == database.firstPage.word(24) &+ 1 }
         guard let header = database.header(of: database.firstPage) else {
-            // The page is torn, or it has another key: the one before a change of the key, of which the
-            // log has all pages.
+            // The page is torn, or it has the key before a change of the key, of which the log has all
+            // pages. Then only that key tells which state of the file the log continues.
             let replacesAll = log.committedPages.contains(1...log.databaseSize, of: form.pageSize)
             // A torn page has parts of the log's version. A single page has no rows.
             let isOwn =
-                isNext == true && replacesAll || database.pageCount <= 1
+                replacesAll && (database.hasSalt || isNext == true) || database.pageCount <= 1
                 || firstPages.contains { $0.hasSector(of: database.firstPage) }
             return try isOwn || database.hasIntactPage() ? nil : .database
         }
-        guard let isNext, !firstPages.contains(database.firstPage) else { return nil }
-        return isNext || counter == header.changeCounter ? nil : .state
+        // The database's is one of the log's if a checkpoint was interrupted.
+        guard !firstPages.contains(database.firstPage) else { return nil }
+        if isNext == false, counter != header.changeCounter { return .state }
+        let size = header.pageCount ?? database.pageCount
+        guard sizes.fits(size, mayShrink: header.hasPointerMaps) else { return .state }
+        guard max(size, log.databaseSize) <= Self.mostCheckedPages else { return nil }
+        let replayed = SharedBytes(replaying: log, in: raw, over: database.bytes)
+        return try database.isSound(replayed) || !database.isSound() ? nil : .state
+    }
+}
+
+/// The database's size in the course of a log.
+private struct SizeCheck {
+    private let pageSize: Int
+    /// The transactions that gave the database another size than the one before: the size, and the first
+    /// page from which on each is in the transaction.
+    private var changes: [(size: Int, first: Int)] = []
+    private var pages: Set<Int> = []
+
+    init(_ pageSize: Int) { self.pageSize = pageSize }
+
+    /// - Parameter size: The database's, if the frame ends a transaction.
+    mutating func note(_ page: Int, _ size: Int?) {
+        pages.insert(page)
+        guard let size else { return }
+        if size != changes.last?.size {
+            let lockPage = DatabaseHeader.lockPage(pageSize: pageSize)
+            var first = size + 1
+            while first > 1, pages.contains(first - 1) || first - 1 == lockPage { first -= 1 }
+            changes.append((size, first))
+        }
+        pages.removeAll(keepingCapacity: true)
+    }
+
+    /// Whether the log can begin at a size. A transaction has every page that the file lacks. Only VACUUM,
+    /// which writes every page, and auto-vacuum make a file shorter.
+    func fits(_ start: Int, mayShrink: Bool) -> Bool {
+        var size = start
+        for change in changes {
+            guard change.size < size ? mayShrink || change.first == 1 : change.first <= size + 1
+            else { return false }
+            size = change.size
+        }
+        return true
     }
 }
 

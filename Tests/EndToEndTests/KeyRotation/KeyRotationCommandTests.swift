@@ -194,12 +194,22 @@ import Testing
     // MARK: - The Secret Service
 
     /// Starts a rotation that can't get at the database, and returns once its key is pending and it
-    /// waits: its new file is there, and stays empty.
+    /// waits: it reads the key back, makes its new file, which stays empty, and has the database open
+    /// for an instant.
     private func startedRotation() throws -> ChildProcess {
         let rotation = try database.startRotation("--lock-timeout", "100", "--json")
+        let folder = "/proc/\(rotation.processIdentifier)/fd"
+        var waited = 0
         for _ in 0..<1000 {
-            guard try !database.items(of: RotatedDatabase.pendingService).isEmpty else { continue }
-            if try !database.temporaryNames.isEmpty { return rotation }
+            guard try !database.items(of: RotatedDatabase.pendingService).isEmpty,
+                try !database.temporaryNames.isEmpty
+            else { continue }
+            let open = try FileManager.default.contentsOfDirectory(atPath: folder).map {
+                try? FileManager.default.destinationOfSymbolicLink(atPath: "\(folder)/\($0)")
+            }
+            waited += 1
+            // The instant may have passed. The keyring has answered so often since.
+            if waited > 100 || open.contains(database.tool.database) { return rotation }
         }
         let result = try rotation.finish(within: 0)
         throw PrivateSecretService.Failure(description: "nothing is pending: \(result)")
