@@ -206,12 +206,11 @@ extension EncryptedDatabaseError: LocalizedError {
             To restore a backup or to begin with a new database, move \(journal) away first, and keep it: \
             it doesn't fit either.
             """
-        case .otherJournal(let path, let journal, _, let isSound):
+        case .otherJournal(let path, let journal, let mismatch, let isSound):
             """
             SQLite would write its pages into the database. So the database was not opened, and nothing \
             was changed.\(Self.state(isSound))
-            It may be left from a file that was replaced, for example by copying a backup back, or the \
-            key was being changed.
+            \(mismatch.origin)
             Keep a copy of \(path) and \(journal). To go on without the changes in \(journal), move it \
             away. Salvaging recovers what is in both.
             """

@@ -42,4 +42,20 @@ public enum JournalMismatch: String, Sendable, Encodable {
         case .missingDatabase: "there is no database"
         }
     }
+
+    /// Where it may come from, in sentences.
+    package var origin: String {
+        let replaced =
+            "It may be left from a file that was replaced, for example by copying a backup back."
+        return switch self {
+        case .key:
+            "\(replaced) Or the key was changed just before a program ended: then try the new key."
+        case .database:
+            """
+            \(replaced) Or the key was changed just before a program ended: then it holds the whole \
+            database, and salvaging with this key recovers that.
+            """
+        default: replaced
+        }
+    }
 }

@@ -87,12 +87,11 @@ extension EncryptedDatabaseError: ToolSuggesting {
             doesn't fit either:
               mv \(journal.shellPath) \((journal + ".kept").shellPath)
             """
-        case .otherJournal(let path, let journal, _, let isSound):
+        case .otherJournal(let path, let journal, let mismatch, let isSound):
             """
             SQLite would write its pages into the database. So the database was not opened, and nothing \
             was changed.\(Self.state(isSound))
-            It may be left from a file that was replaced, for example by copying a backup back, or the \
-            key was being changed.
+            \(mismatch.origin)
             To keep both, copy them first:
               cp \(path.shellPath) \(journal.shellPath) DIR
             To recover what is in both:

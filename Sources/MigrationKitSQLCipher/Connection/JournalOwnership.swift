@@ -127,8 +127,6 @@ package struct JournalOwnership {
         let bytes: SharedBytes
         let form: PageForm
         let firstPage: [UInt8]
-        /// Whether it begins with its salt.
-        let hasSalt: Bool
         private let key: DatabaseKey?
         private let cipher: CipherSettings
 
@@ -150,7 +148,7 @@ package struct JournalOwnership {
                     )
                 }
                 firstPage = try connection.bytes(at: 0, count: form.pageSize)
-                hasSalt = key != nil && !cipher.hasPlaintextHeader
+                let hasSalt = key != nil && !cipher.hasPlaintextHeader
                 mark =
                     hasSalt ? Array(start.prefix(CipherSettings.saltCount)) : DatabaseHeader.magic
             } catch let code as CipherCode {
@@ -315,11 +313,11 @@ package struct JournalOwnership {
         let isNext = counter.map { $0 == database.firstPage.word(24) &+ 1 }
         guard let header = database.header(of: database.firstPage) else {
             // The page is torn, or it has the key before a change of the key, of which the log has all
-            // pages. Then only that key tells which state of the file the log continues.
+            // pages.
             let replacesAll = log.committedPages.contains(1...log.databaseSize, of: form.pageSize)
             // A torn page has parts of the log's version. A single page has no rows.
             let isOwn =
-                replacesAll && (database.hasSalt || isNext == true) || database.pageCount <= 1
+                isNext == true && replacesAll || database.pageCount <= 1
                 || firstPages.contains { $0.hasSector(of: database.firstPage) }
             return try isOwn || database.hasIntactPage() ? nil : .database
         }
