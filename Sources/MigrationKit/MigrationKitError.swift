@@ -55,6 +55,14 @@ public enum MigrationKitError: Error, Equatable, Sendable {
     /// Steps were changed after they were applied. Lists their identifiers, in order.
     case changedAfterApplied([String])
 
+    /// Steps were changed after their batches had begun: some rows are as the old text made them. Lists
+    /// their identifiers, in order, and whether the database has kept what takes them back.
+    case changedSinceBegun([String], canBeTakenBack: Bool)
+
+    /// A step is begun, and can't be taken back and applied again before one that was applied meanwhile
+    /// and comes later.
+    case redoOutOfOrder(String, latestApplied: String)
+
     /// Steps are pending that come before an applied one. Lists the pending ones, in order.
     case pendingBeforeApplied(pending: [String], latestApplied: String)
 
@@ -156,6 +164,11 @@ extension MigrationKitError: LocalizedError {
         case .changedAfterApplied(let changed):
             "\(changed.joined(separator: ", ")) \(changed.count == 1 ? "was" : "were") changed "
                 + "after \(changed.count == 1 ? "it was" : "they were") applied"
+        case .changedSinceBegun(let changed, _):
+            "\(changed.joined(separator: ", ")) \(changed.count == 1 ? "was" : "were") changed "
+                + "after \(changed.count == 1 ? "its" : "their") batches had begun"
+        case .redoOutOfOrder(let identifier, let latestApplied):
+            "'\(identifier)' is begun, and can't be applied again before '\(latestApplied)', which is applied"
         case .pendingBeforeApplied(let pending, let latestApplied):
             "\(pending.joined(separator: ", ")) \(pending.count == 1 ? "is" : "are") pending, "
                 + "although '\(latestApplied)', which comes later, is applied"
@@ -251,6 +264,18 @@ extension MigrationKitError: LocalizedError {
             If the new text has the same effect, or this is the only such database, repair the \
             migration.
             """
+        case .changedSinceBegun(_, canBeTakenBack: true):
+            """
+            Some rows are as the old text made them. Put it back, and a run goes on. Or roll the migration \
+            back, by the SQL that the database has kept: the new text then begins anew.
+            """
+        case .changedSinceBegun:
+            """
+            Some rows are as the old text made them. Put it back, and a run goes on. The database has no SQL \
+            that takes back what is done.
+            """
+        case .redoOutOfOrder:
+            "Nothing was changed. Roll it back. Then migrate, and allow it out of order."
         case .pendingBeforeApplied:
             """
             It may come from another branch. Give it the next number, or allow it out of order if \
@@ -366,14 +391,14 @@ extension MigrationKitError: CodedError {
         case .batchRepeats: ErrorCode("batchRepeats", .failed)
         case .batchNeverEnds: ErrorCode("batchNeverEnds", .failed)
         case .logStaysFull: ErrorCode("logStaysFull", .busy)
-        case .changedAfterApplied: ErrorCode("migrationsChanged", .dataError)
+        case .changedAfterApplied, .changedSinceBegun: ErrorCode("migrationsChanged", .dataError)
         case .rollbackMustTargetLatestApplied: ErrorCode("notLatestApplied", .usage)
         case .targetBehindDatabase: ErrorCode("targetBehindDatabase", .usage)
         case .databaseIsNewer(_, let steps)
         where !steps.isEmpty && steps.allSatisfy(\.canBeTakenBack):
             ErrorCode("databaseCanBeDowngraded", .dataError)
         case .databaseIsNewer: ErrorCode("databaseIsNewer", .dataError)
-        case .pendingBeforeApplied: ErrorCode("pendingBeforeApplied", .dataError)
+        case .pendingBeforeApplied, .redoOutOfOrder: ErrorCode("pendingBeforeApplied", .dataError)
         case .mergesRegisteredMigration: ErrorCode("unusableMigrations", .dataError)
         case .notForAllOrNothing: ErrorCode("notForAllOrNothing", .dataError)
         case .locked, .stalled: ErrorCode("locked", .busy)

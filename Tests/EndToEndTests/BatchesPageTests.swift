@@ -71,8 +71,8 @@ import Testing
             cut, `migrate` goes on there, and `status` says `begun` until then.
 
             A begun migration counts as applied, since some of its rows are changed. `rollback` and `redo` take
-            it back first, and `downgrade` does, too: the SQL for it is kept in the database when it begins. If
-            there is none, they are refused, and name it. A folder that lacks it is refused, as one that lacks
+            it back first, also if a later one was applied out of order, and `downgrade` does, too: the SQL for
+            it is kept in the database when it begins. If there is none, they are refused, and name it. A folder that lacks it is refused, as one that lacks
             an applied migration is.
 
             If a row is refused, the batches before it stay:
@@ -138,9 +138,11 @@ import Testing
             - Of several statements in a migration, a later one may not change what an earlier one reads: put it
               into a migration of its own. It may delete rows of the table that the earlier one goes through:
               each of its batches runs the earlier one first, so that no row is deleted before it was copied.
-            - If the text of a begun migration is changed, it begins anew, and what the old text has done
-              stays: take it back before you change it. If its file is gone on purpose, `repair --forget`
-              removes it from the record.
+            - If the text of a begun migration is changed, or its `migrate:batch` removed, `migrate` refuses it by
+              name: some rows are as the old text made them. Put the old text back, or take it back: `rollback`
+              uses the SQL that was kept when it began. One that has changed no row begins anew. A begun
+              migration can't be renamed. If its file is gone on purpose, `repair --forget` removes it from
+              the record, and what it has done stays.
             - For a version of the program that doesn't have it, a begun migration is like an applied one:
               [older versions](OlderVersions.md) work with it or don't.
             - Rows are counted as the statement itself changes them. What triggers add isn't counted.

@@ -86,7 +86,7 @@ extension ErrorMeaning {
         keyForPlaintext 64: A key was given together with --no-encryption.
         malformedSettings 64: The settings file is not TOML. The message names line and column.
         migrationBegun 64: Some batches of the migration are done, so it can't be recorded as \
-        applied.
+        applied, renamed, or recorded with another text.
         missingParameter 64: A parameter of the SQL has no value. Give it with --bind.
         needsBackfill 64: A new column is NOT NULL, and nothing gives it a value for existing \
         rows. Give it with --backfill.
@@ -163,8 +163,8 @@ extension ErrorMeaning {
         hazard 65: The migration may lose or refuse rows in this way, which wasn't allowed by \
         name.
         limitExceeded 65: The SQL took more time or memory than it may.
-        migrationsChanged 65: Migrations were edited after they were applied. 'repair' brings \
-        the record up to date.
+        migrationsChanged 65: Migrations were edited after they were applied, or after their \
+        batches had begun. 'repair' brings the record of applied ones up to date.
         migrationsMissing 65: Applied migrations are missing from the folder, which has later \
         ones.
         noRecoveryCopy 65: The file is no recovery copy.

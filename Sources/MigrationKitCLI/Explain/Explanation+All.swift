@@ -688,6 +688,7 @@ extension Explanation {
             message: "no such migration, or applied migrations were changed",
             alike: [
                 "changed after it was applied", "changed after they were applied",
+                "changed after its batches had begun", "can't be applied again before",
                 "database is newer", "applied migrations are missing", "out of order",
                 "no longer exists", "no longer exist",
             ],

@@ -21,6 +21,9 @@ extension MigrationKitError: ToolSuggesting {
             Restore its file: never delete an applied migration. It may be on another branch. \
             'status' lists all.\(Self.encodingHint(identifiers)) \(Self.wayOut(identifiers))
             """
+        case .databaseIsNewer(_, let steps) where steps.contains(where: \.isBegun):
+            Self.waysOut(of: steps, downgrade: "'\(Program.name) downgrade' takes them back") + "\n"
+                + Self.waysOut(ofBegun: steps)
         case .databaseIsNewer(let identifiers, let steps)
         where steps.contains { $0.older != nil || $0.canBeTakenBack }:
             """
@@ -38,6 +41,22 @@ extension MigrationKitError: ToolSuggesting {
             If the new text has the same effect, or this is the only such database, \
             'repair \(identifiers.joined(separator: " "))' accepts it.
             """
+        case .changedSinceBegun(_, canBeTakenBack: true):
+            """
+            Some rows are as the old text made them. Put it back, with its 'migrate:batch', and 'migrate' \
+            goes on. Or take it back by 'rollback', with the SQL that the database has kept: the new text \
+            then begins anew.
+            """
+        case .changedSinceBegun:
+            """
+            Some rows are as the old text made them. Put it back, with its 'migrate:batch', and 'migrate' \
+            goes on. The database has no SQL that takes back what is done.
+            """
+        case .redoOutOfOrder:
+            """
+            Nothing was changed. 'rollback' takes it back. 'migrate --allow-out-of-order' then applies it \
+            again.
+            """
         case .downgradeDiffers:
             "\(recoverySuggestion ?? "") --ignore-table leaves tables out, with their indexes."
         case .noKnownMigration:
@@ -54,6 +73,19 @@ extension MigrationKitError: ToolSuggesting {
         default:
             recoverySuggestion
         }
+    }
+
+    /// For steps of which some are begun. Those can't be renamed in the record.
+    private static func waysOut(ofBegun steps: [NewerMigration]) -> String {
+        let begun = steps.filter(\.isBegun).map(\.identifier)
+        let others = steps.filter { !$0.isBegun }.map(\.identifier)
+        let way = """
+            If the file of \(begun.joined(separator: ", ")) was renamed or deleted, put it back under that \
+            name: 'migrate' then goes on. If it was deleted on purpose, and what its batches have done is \
+            to stay: 'repair --forget \(begun.first?.shellWord ?? "")'.
+            """
+        return others.isEmpty
+            ? way : "\(way)\nIf the files of others were, restore them, too. \(wayOut(others))"
     }
 
     private static func wayOut(_ identifiers: [String]) -> String {
@@ -77,7 +109,11 @@ extension MigrationRepairError: ToolSuggesting {
             It has run: only what was recorded without running is taken out of the record. To undo it, \
             use 'rollback'. To accept its new text, use 'repair' with its name alone.
             """
-        case .begun: "'migrate' goes on from there. 'rollback' undoes what is done."
+        case .begun:
+            """
+            With its name and its text, 'migrate' goes on from there. 'rollback' undoes what is done; \
+            'downgrade', if its file is gone.
+            """
         }
     }
 }

@@ -16,16 +16,18 @@ struct PendingMigrations {
     let drafts: Set<String>
 
     /// Whether 'migrate' refuses the database for another reason.
-    private let isRefused: Bool
+    let isRefused: Bool
 
     /// - Parameter isAdopted: Whether no other tool's database must be adopted first.
     init(_ overview: MigrationOverview, of store: OpenStore, isAdopted: Bool = true) {
+        let known = Set(store.runner.migrationIdentifiers)
+        let hasUnknownBegun = overview.begun.keys.contains { !known.has($0) }
         self.init(
             overview.pending,
             late: overview.late,
             folder: store.folder,
             isRefused: !overview.changed.isEmpty || !overview.missing.isEmpty
-                || !overview.newer.isEmpty || !isAdopted
+                || !overview.newer.isEmpty || hasUnknownBegun || !isAdopted
         )
     }
 

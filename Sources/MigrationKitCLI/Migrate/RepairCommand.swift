@@ -119,6 +119,11 @@ struct RepairCommand: StoreCommand {
         let store = try openStore(loaded, for: .change(), in: context)
         try store.checkIsAdopted(in: context)
         let overview = try store.runner.overview(of: store.writer)
+        if let begun = named.first(where: {
+            overview.begun[$0] != nil && overview.changed.contains($0)
+        }) {
+            throw MigrationRepairError.begun(begun)
+        }
         try check(renamings, overview, store)
         let effect =
             try recorded.isEmpty
@@ -203,6 +208,7 @@ struct RepairCommand: StoreCommand {
             guard !Set(store.runner.migrationIdentifiers).has(old) else {
                 throw MigrationRepairError.stillThere(old)
             }
+            guard overview.begun[old] == nil else { throw MigrationRepairError.begun(old) }
             guard overview.applied.has(old) else { throw MigrationRepairError.notApplied(old) }
         }
         for old in forget {

@@ -12,7 +12,8 @@ struct StatusCommand: StoreCommand, DatabaseCommand {
             usage: "\(Program.name) status [<database>] [<options>]",
             discussion: """
                 'up' is applied, 'down' is pending, 'draft' has no SQL yet. 'begun' is pending, and \
-                some of its batches are done. 'late' is pending although a later one is applied. 'changed' was edited after it was applied. \
+                some of its batches are done. 'late' is pending although a later one is applied. \
+                'changed' was edited after it was applied, or after its batches had begun. \
                 'missing' was applied and no longer exists, although later ones do. 'unknown' was \
                 applied and comes after all that exist: a newer program applied it, or its file \
                 was renamed or deleted.
@@ -193,16 +194,24 @@ private struct StatusReport {
             let count = rows.count(where: isCounted)
             if count > 0 { lines.append(text(count)) }
         }
-        count({ $0.mark == "changed" }) {
+        count({ $0.mark == "changed" && $0.begun == nil }) {
             "\($0) changed since \($0 == 1 ? "it was" : "they were") applied: 'migrate' refuses, 'repair' accepts."
         }
         for row in rows {
             guard let begun = row.begun else { continue }
             let changed = counted(begun.rowsChanged, "row")
             let then =
-                row.state == "unknown"
-                ? "only a program that has it goes on." : "'migrate' goes on."
-            lines.append("\(row.identifier.printable) is begun, \(changed) so far: \(then)")
+                switch (row.state, row.mark) {
+                case ("unknown", _):
+                    ": 'migrate' goes on if its file is back, 'downgrade' takes it back."
+                case (_, "changed"):
+                    """
+                    , and was changed since: 'migrate' refuses. Put its old text back, or take it back with \
+                    'rollback'.
+                    """
+                default: pending.isRefused ? "." : ": 'migrate' goes on."
+                }
+            lines.append("\(row.identifier.printable) is begun, \(changed) so far\(then)")
         }
         count({ $0.mark == "missing" }) {
             "\($0) missing: 'migrate' refuses until \($0 == 1 ? "it is" : "they are") restored."

@@ -272,13 +272,22 @@ extension MigrationJournal {
         let rollbackSQL: String?
         let appVersion: String?
         var progress: BatchProgress
+
+        /// Whether it began after another one.
+        func isLater(than other: Begun) -> Bool { row > other.row }
+
+        /// Whether the step's batches can go on from here: it is the one that began.
+        func goesOn(with step: MigrationStep<Database>) -> Bool {
+            guard let checksum, let current = step.checksum else { return !step.batches.isEmpty }
+            return !step.batches.isEmpty && checksum == current
+        }
     }
 
     /// The steps that are begun, by their identifiers.
     ///
     /// One that was applied or taken back since isn't: another release, or a run that is all or nothing,
     /// may have left the note of how far it came.
-    static func begun(_ db: Database) throws -> [String: Begun] {
+    package static func begun(_ db: Database) throws -> [String: Begun] {
         guard try db.hasTable(table) else { return [:] }
         return try db.reading(table) {
             guard let statement = try begunStatement(db) else { return [:] }

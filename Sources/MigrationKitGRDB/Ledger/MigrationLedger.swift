@@ -44,12 +44,26 @@ package enum MigrationLedger {
 
     /// The steps that are applied, and those whose batches are under way.
     package struct Started {
-        package let applied: Set<String>
+        package var applied: Set<String>
         let begun: [String: MigrationJournal.Begun]
 
         /// The identifiers of both. A step that is begun has changed rows, so that none before it may be
         /// applied or taken back.
         package var all: Set<String> { applied.union(begun.keys) }
+
+        /// The identifiers of those that are begun, the last one first.
+        var begunNewestFirst: [String] {
+            begun.sorted { $0.value.isLater(than: $1.value) }.map(\.key)
+        }
+
+        /// The same without some.
+        func subtracting(_ identifiers: some Sequence<String>) -> Started {
+            let identifiers = Set(identifiers)
+            return Started(
+                applied: applied.subtracting(identifiers),
+                begun: begun.filter { !identifiers.has($0.key) }
+            )
+        }
 
         /// The same, with more that are applied.
         func adding(_ identifiers: Set<String>) -> Started {
@@ -58,11 +72,6 @@ package enum MigrationLedger {
                 begun: begun.filter { !identifiers.has($0.key) }
             )
         }
-    }
-
-    /// The identifiers of steps whose batches are under way, or that were applied since.
-    package static func begun(_ db: Database) throws -> Set<String> {
-        Set(try MigrationJournal.begun(db).keys)
     }
 
     /// The steps that are applied or begun.
@@ -183,10 +192,30 @@ extension MigrationRegistry<Database> {
         return (unknown.filter { !isMissing($0) }, unknown.filter(isMissing))
     }
 
-    /// Throws if steps were changed after they were applied.
-    func checkUnchanged(_ applied: Set<String>, _ db: Database) throws {
-        let changed = try changed(among: applied, db)
+    /// Throws if steps were changed after they were applied, or after their batches had begun.
+    func checkUnchanged(_ started: MigrationLedger.Started, _ db: Database) throws {
+        let changed = try changed(among: started.applied, db)
         guard changed.isEmpty else { throw MigrationKitError.changedAfterApplied(changed) }
+        let begun = self.changed(begun: started.begun)
+        guard begun.isEmpty else {
+            throw MigrationKitError.changedSinceBegun(
+                begun,
+                canBeTakenBack: begun.allSatisfy { started.begun[$0]?.rollbackSQL != nil }
+            )
+        }
+    }
+
+    /// The begun steps that aren't any more what they were when they changed rows, in order.
+    ///
+    /// One that has changed no row begins anew, whatever its text is.
+    package func changed(begun: [String: MigrationJournal.Begun]) -> [String] {
+        guard !begun.isEmpty else { return [] }
+        return steps.compactMap { step in
+            guard let begun = begun[step.identifier], begun.progress.rowsChanged > 0,
+                !begun.goesOn(with: step)
+            else { return nil }
+            return step.identifier
+        }
     }
 
     /// The applied steps whose checksum differs from the journal's, in order.
@@ -221,6 +250,17 @@ extension MigrationRegistry<Database> {
                 step.rollbackSQL != nil && step.rollbackSQL != records[step.identifier]?.rollbackSQL
             return hasNewWayBack || changed.contains(step.identifier) ? step.identifier : nil
         }
+    }
+
+    /// The applied and begun steps in the order in which they are taken back.
+    ///
+    /// Those that are begun come first, wherever they are in the registry: what is recorded was applied
+    /// before they began, or beside them.
+    func newestFirst(_ started: MigrationLedger.Started) -> [MigrationStep<Database>] {
+        let begun = started.begunNewestFirst.compactMap { identifier in
+            steps.first { $0.identifier.utf8.elementsEqual(identifier.utf8) }
+        }
+        return begun + applied(among: started.applied).reversed()
     }
 
     /// The applied steps, in the order of the registry.

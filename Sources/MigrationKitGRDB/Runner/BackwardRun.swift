@@ -90,20 +90,69 @@ struct BackwardRun {
         let started = try monitor.watching(db) { try MigrationLedger.started(db) }
         let applied = started.applied
         if downgrade == nil { try runner.registry.checkKnows(applied, db) }
-        let chosen = try choose(started, db)
+        let chosen = try inOrder(choose(started, db), started)
         if !chosen.isEmpty { try monitor.noteViolations(db) }
         // The steps that are undone may have been edited: redo exists for that.
-        try runner.registry.checkUnchanged(applied.subtracting(chosen.map(\.identifier)), db)
+        try runner.registry.checkUnchanged(started.subtracting(chosen.map(\.identifier)), db)
+        let changed = Set(runner.registry.changed(begun: started.begun))
         return try chosen.map { step in
+            let begun = started.begun[step.identifier]
+            if changed.has(step.identifier) {
+                // What its own text takes back hasn't run.
+                return try kept(step.identifier, begun?.rollbackSQL)
+            }
             // A newer step replaces this step of an earlier release, so its rollback is gone.
             if let merged = runner.registry.merged(behind: step, among: applied) {
                 throw MigrationKitError.rollbackNotDefined(merged)
             }
-            guard let rollback = step.undo else {
+            if let rollback = step.undo { return (step, rollback) }
+            guard begun?.rollbackSQL != nil else {
                 throw MigrationKitError.rollbackNotDefined(step.identifier)
             }
-            return (step, rollback)
+            return try kept(step.identifier, begun?.rollbackSQL)
         }
+    }
+
+    /// The steps in the order in which they are taken back: those that are begun come first.
+    ///
+    /// - Throws: `MigrationKitError.rollbackMustTargetLatestApplied(latestApplied:requested:)` if one of
+    ///   those would be left, and something that is applied taken back.
+    private func inOrder(
+        _ chosen: [MigrationStep<Database>],
+        _ started: MigrationLedger.Started
+    ) throws -> [MigrationStep<Database>] {
+        guard !started.begun.isEmpty else { return chosen }
+        let identifiers = Set(chosen.map(\.identifier))
+        let applied = chosen.filter { started.applied.has($0.identifier) }
+        if let left = started.begunNewestFirst.first(where: { !identifiers.has($0) }),
+            let first = applied.first
+        {
+            throw MigrationKitError.rollbackMustTargetLatestApplied(
+                latestApplied: left,
+                requested: first.identifier
+            )
+        }
+        let begun = started.begunNewestFirst.compactMap { identifier in
+            chosen.first { $0.identifier.utf8.elementsEqual(identifier.utf8) }
+        }
+        return begun + applied
+    }
+
+    /// A begun step with the way back that the database has kept.
+    private func kept(
+        _ identifier: String,
+        _ sql: String?
+    ) throws -> (step: MigrationStep<Database>, Rollback) {
+        let step = MigrationStep<Database>(
+            identifier: identifier,
+            sourceFile: "",
+            rollbackSQL: sql,
+            apply: { _ in }
+        )
+        guard let rollback = step.undo else {
+            throw MigrationKitError.changedSinceBegun([identifier], canBeTakenBack: false)
+        }
+        return (step, rollback)
     }
 
     // MARK: - Step by Step
@@ -255,7 +304,7 @@ struct BackwardRun {
     private func checkIsLatest(_ step: MigrationStep<Database>, _ db: Database) throws {
         let started = try MigrationLedger.started(db)
         try runner.registry.checkKnows(started.applied, db)
-        let latest = runner.registry.applied(among: started.all).last?.identifier
+        let latest = runner.registry.newestFirst(started).first?.identifier
         guard latest == step.identifier else {
             throw MigrationKitError.rollbackMustTargetLatestApplied(
                 latestApplied: latest ?? "",

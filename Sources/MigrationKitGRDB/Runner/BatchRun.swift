@@ -41,8 +41,10 @@ struct BatchRun {
             try MigrationLedger.create(db)
             guard try !MigrationLedger.contains(step.identifier, db) else { throw LedgerChanged() }
             if let begun = try MigrationJournal.begun(db)[step.identifier] {
-                if begun.checksum == step.checksum { return begun }
-                // The text is another. What the old one has done needs no second time.
+                if begun.goesOn(with: step) { return begun }
+                // Another program may have begun it since the run was planned.
+                try run.runner.registry.checkUnchanged(MigrationLedger.started(db), db)
+                // The text is another, and the old one has done nothing.
                 try MigrationJournal.end(begun, db)
             }
             return try Self.begin(step, run, settings, db)
@@ -54,8 +56,7 @@ struct BatchRun {
     /// Looks at all keys before the first batch, some thousands at a time: others may write in between.
     private static func checkKeys(_ step: MigrationStep<Database>, _ run: ForwardRun) throws {
         let isBegun = try run.writer.writeWithoutTransaction { db in
-            try MigrationJournal.begun(db)[step.identifier]?.checksum == step.checksum
-                && MigrationJournal.begun(db)[step.identifier] != nil
+            try MigrationJournal.begun(db)[step.identifier]?.goesOn(with: step) == true
         }
         guard !isBegun else { return }
         for batch in step.batches {

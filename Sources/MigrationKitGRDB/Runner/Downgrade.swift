@@ -71,7 +71,11 @@ package struct Downgrade {
                 apply: { _ in }
             )
         }
-        return (known + taken).dropFirst(keeps).reversed()
+        // What is begun can't stay while what was applied before is taken back.
+        let goesBehindBegun = target == nil && newer.contains { !$0.isBegun }
+        let begun =
+            goesBehindBegun ? known.filter { started.begun[$0.identifier] != nil } : []
+        return begun + (known + taken).dropFirst(keeps).reversed()
     }
 }
 

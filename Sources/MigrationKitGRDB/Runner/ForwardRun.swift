@@ -135,7 +135,7 @@ struct ForwardRun {
                     limit: limit - monitor.steps.count,
                     db
                 )
-                try runner.registry.checkUnchanged(started.applied, db)
+                try runner.registry.checkUnchanged(started, db)
                 // GRDB creates its ledger before the first step, and so before the journal is
                 // written.
                 if !plan.isEmpty {

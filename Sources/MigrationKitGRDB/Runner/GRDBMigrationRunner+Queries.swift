@@ -223,7 +223,8 @@ extension GRDBMigrationRunner {
             applied: applied,
             pending: registry.pending(given: applied),
             late: registry.late(among: started.all),
-            changed: registry.changed(among: applied, records),
+            changed: registry.changed(among: applied, records)
+                + registry.changed(begun: started.begun),
             missing: unknown.missing,
             newer: unknown.newer,
             records: records,
@@ -254,7 +255,8 @@ extension GRDBMigrationRunner {
         try overview(of: db).records
     }
 
-    /// The identifiers of the steps that were changed after they were applied, in order.
+    /// The identifiers of the steps that were changed after they were applied, in order, and then of those
+    /// that were changed after their batches had begun.
     ///
     /// - Parameter reader: The database.
     /// - Throws: A `DatabaseError` if the database can't be read.
@@ -262,7 +264,8 @@ extension GRDBMigrationRunner {
         try reader.read { try changedMigrationIdentifiers(in: $0) }
     }
 
-    /// The identifiers of the steps that were changed after they were applied, in order.
+    /// The identifiers of the steps that were changed after they were applied, in order, and then of those
+    /// that were changed after their batches had begun.
     ///
     /// - Parameter db: A connection to the database.
     /// - Throws: A `DatabaseError` if the database can't be read.

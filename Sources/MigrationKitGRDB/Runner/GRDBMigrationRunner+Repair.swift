@@ -91,6 +91,10 @@ extension GRDBMigrationRunner {
                     if !recorded.isEmpty { try check(db) }
                     let started = try MigrationLedger.started(db)
                     var applied = started.applied
+                    let changed = registry.changed(begun: started.begun)
+                    if let begun = identifiers.first(where: changed.contains) {
+                        throw MigrationRepairError.begun(begun)
+                    }
                     for (old, new) in renamings {
                         try take(old, outOf: &applied, noting: .renamed, db)
                         guard started.begun[new] == nil, applied.insert(new).inserted else {
@@ -111,6 +115,32 @@ extension GRDBMigrationRunner {
                         try note(.repaired, step, db)
                     }
                     return steps.map(\.identifier)
+                }
+            }
+        }
+    }
+
+    /// Takes out what was recorded without running, if nothing has run since.
+    ///
+    /// - Parameter identifiers: What was recorded before a run that failed.
+    /// - Returns: Whether nothing is recorded now.
+    package func forgetRecorded(
+        _ identifiers: [String],
+        in writer: any DatabaseWriter,
+        options: MigrationOptions = MigrationOptions()
+    ) throws -> Bool {
+        try MigrationLock.hold(for: writer, options: options) {
+            try DurableCommits.during(on: writer) {
+                try writer.write { db in
+                    var started = try MigrationLedger.started(db)
+                    guard started.begun.isEmpty, !identifiers.isEmpty,
+                        started.applied == Set(identifiers),
+                        try MigrationJournal.recordedWithoutRunning(db) == started.applied
+                    else { return false }
+                    for identifier in identifiers {
+                        try take(identifier, outOf: &started.applied, noting: .forgotten, db)
+                    }
+                    return true
                 }
             }
         }
@@ -175,6 +205,9 @@ extension GRDBMigrationRunner {
         } else if event == .forgotten, let begun = try MigrationJournal.begun(db)[identifier] {
             try MigrationJournal.end(begun, db)
         } else {
+            guard try MigrationJournal.begun(db)[identifier] == nil else {
+                throw MigrationRepairError.begun(identifier)
+            }
             throw MigrationRepairError.notApplied(identifier)
         }
         let step = MigrationStep<Database>(

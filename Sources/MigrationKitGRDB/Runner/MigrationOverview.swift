@@ -12,7 +12,8 @@ public struct MigrationOverview: Equatable, Sendable {
     /// runner allows them.
     public let late: [String]
 
-    /// The identifiers of the steps that were changed after they were applied, in order.
+    /// The identifiers of the steps that were changed after they were applied, in order, and then of those
+    /// that were changed after their batches had begun.
     public let changed: [String]
 
     /// The identifiers of the applied steps that are missing from the runner, sorted.
@@ -25,7 +26,7 @@ public struct MigrationOverview: Equatable, Sendable {
     /// What is recorded about the applied steps, by their identifiers.
     public let records: [String: MigrationRecord]
 
-    /// The pending steps that are begun: their batches go on with the next run.
+    /// The pending steps that are begun: their batches go on with the next run, unless they were changed.
     public let begun: [String: BegunMigration]
 }
 

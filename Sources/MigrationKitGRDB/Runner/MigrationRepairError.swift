@@ -13,7 +13,8 @@ public enum MigrationRepairError: Error, Equatable, Sendable {
     /// The step, or the new name of one, is already recorded as applied.
     case alreadyApplied(String)
 
-    /// The step that should be recorded as applied is begun: some of its batches are done.
+    /// The step that should be recorded as applied or renamed, or whose new text should be accepted, is
+    /// begun: some of its batches are done.
     case begun(String)
 }
 
@@ -42,7 +43,7 @@ extension MigrationRepairError: LocalizedError {
         case .alreadyApplied:
             "If it was to be renamed, and the old entry is not needed, forget that instead."
         case .begun:
-            "A run goes on from there. To undo what is done, roll it back."
+            "With its name and its text, a run goes on from there. To undo what is done, roll it back."
         }
     }
 }

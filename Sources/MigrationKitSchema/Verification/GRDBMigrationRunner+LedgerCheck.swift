@@ -68,13 +68,15 @@ extension GRDBMigrationRunner {
         let missing = registry.unknown(among: applied).missing
         let newer = try registry.newer(among: applied, db).filter { $0.older != .work }
         let changed = try registry.changed(among: applied, db)
-        let started = try applied.union(MigrationLedger.begun(db))
+        let begun = try MigrationJournal.begun(db).filter { !applied.has($0.key) }
+        let started = applied.union(begun.keys)
         let faults =
             newer.map {
                 ($0.identifier, "is \($0.isBegun ? "begun" : "applied"), but unknown here")
             }
             + missing.map { ($0, "is applied, but missing from the migrations") }
             + changed.map { ($0, "was changed after it was applied") }
+            + registry.changed(begun: begun).map { ($0, "was changed after its batches had begun") }
             + registry.late(among: started).map {
                 ($0, "is pending, although a later one is applied")
             }

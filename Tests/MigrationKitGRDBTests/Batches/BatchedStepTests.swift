@@ -302,18 +302,6 @@ import Testing
         #expect(try logged == 1000)
     }
 
-    @Test func anotherTextBeginsAnew() throws {
-        let options = MigrationOptions(budget: 0)
-        try migrations(Self.batched(checksum: "a")).migrate(in: writer, options: options)
-        #expect(try filled == 100)
-        let other = try migrations(
-            Self.batched("DELETE FROM note WHERE size IS NULL", checksum: "b")
-        )
-        try other.migrate(in: writer)
-        #expect(try writer.number("SELECT count(*) FROM note") == 100)
-        #expect(try other.overview(of: writer).begun.isEmpty)
-    }
-
     /// Others change the database between two batches, and add rows behind them.
     @Test func othersWriteBetweenBatches() throws {
         let runner = try migrations(Self.batched(rows: 50))
