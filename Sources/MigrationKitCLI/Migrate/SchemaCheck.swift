@@ -16,7 +16,13 @@ extension DriftOptions {
         in context: CommandContext
     ) throws {
         self.init(ignoring: try context.ignoredTables(names))
-        ignoredIn = { try MigrationTool.found(in: $0).map(\.table) }
+        let folder = loaded.folder
+        // What an app or another tool counts in is no drift: no migration makes it, and dropping it
+        // would break that program.
+        ignoredIn = { db in
+            try MigrationTool.found(in: db).map(\.table)
+                + (folder?.counters(in: db).map(\.table) ?? [])
+        }
         // The configuration of a program's own database has the functions that its steps use.
         if loaded.folder != nil { configuration = try context.configurationOfSteps }
     }

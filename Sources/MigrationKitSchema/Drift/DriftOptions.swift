@@ -7,7 +7,7 @@ public struct DriftOptions: Sendable {
     /// `GRDBMigrationRunner.drift(in:ignoring:configuration:options:)`.
     public var ignoredNames: [String]
 
-    /// Returns further tables that are left out, from the verified database.
+    /// Returns further tables that are left out unless a step makes them, from the verified database.
     package var ignoredIn: (@Sendable (Database) throws -> [String])?
 
     /// The configuration of a database in memory on which the steps run; `nil` for a new database

@@ -137,10 +137,13 @@ extension GRDBMigrationRunner {
         and replayed: DatabaseQueue,
         _ options: DriftOptions
     ) throws -> SchemaDrift {
-        let ignored = try options.ignoredNames + (options.ignoredIn?(db) ?? [])
+        let target = try replayed.read(DatabaseSchema.init(of:))
+        let ignored =
+            try options.ignoredNames
+            + (options.ignoredIn?(db) ?? []).filter { target.model.table($0) == nil }
         let difference = try SchemaDifference(
             from: DatabaseSchema(of: db).ignoring(tables: ignored),
-            to: replayed.read(DatabaseSchema.init(of:)).ignoring(tables: ignored)
+            to: target.ignoring(tables: ignored)
         )
         guard !difference.isEmpty else { return .same }
         return difference.changes.allSatisfy(\.isOrderOfColumns)
