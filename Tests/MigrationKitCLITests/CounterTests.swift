@@ -42,6 +42,8 @@ import Testing
         "CREATE TABLE schema_migrations (version varchar NOT NULL PRIMARY KEY); INSERT INTO schema_migrations VALUES ('0001'), ('0002')",
         "CREATE TABLE schema_migrations (version INTEGER PRIMARY KEY, inserted_at TEXT); INSERT INTO schema_migrations VALUES (1, ''), (2, '')",
         "CREATE TABLE migrations (version INTEGER, name TEXT, checksum TEXT); INSERT INTO migrations VALUES (1, 'a', ''), (2, 'b', '')",
+        "CREATE TABLE SequelizeMeta (name TEXT PRIMARY KEY); INSERT INTO SequelizeMeta VALUES ('0001_items.sql'), ('0002_row.sql')",
+        "CREATE TABLE meta (key TEXT PRIMARY KEY, value); INSERT INTO meta VALUES ('schema_version', 2)",
     ]
 
     @Test(arguments: counters)
@@ -68,6 +70,24 @@ import Testing
         #expect(try onPlain("baseline", "0002").status == 0)
         #expect(try onPlain("migrate").status == 0)
         #expect(try rows("SELECT count(*) FROM item") == "1\n")
+        // No migration makes it, and nobody is told to drop it.
+        let verified = try onPlain("verify")
+        #expect(verified.status == 0, "\(verified)")
+        #expect(try onPlain("status", "--json").json()["drift"] as? [String] == [])
+        #expect(try !onPlain("repair", "--schema").stdout.contains("DROP"))
+        _ = try rows("CREATE TABLE mine (a)")
+        let repair = try onPlain("repair", "--schema").stdout
+        #expect(repair.components(separatedBy: "DROP TABLE").count == 2, "\(repair)")
+        #expect(repair.contains("DROP TABLE \"mine\""))
+    }
+
+    /// A table of that name that a migration makes is compared as any other.
+    @Test func counterThatAMigrationMakesIsCompared() throws {
+        try tool.write("0004_counter", up: "CREATE TABLE db_version (version INTEGER);")
+        #expect(try onPlain("migrate").status == 0)
+        _ = try rows("INSERT INTO db_version VALUES (2); ALTER TABLE db_version ADD COLUMN more")
+        let verified = try onPlain("verify")
+        #expect(verified.status == 2 && verified.stdout.contains("db_version.more"), "\(verified)")
     }
 
     @Test func counterThatHasNothingToDoWithItIsNamedInTheSettings() throws {
@@ -147,6 +167,42 @@ import Testing
         let run = try onPlain("migrate", "--adopt", "dbmate", "--all-or-nothing", "--json").json()
         #expect(run["recorded"] as? [String] == ["0001_items", "0002_row"])
         #expect((run["applied"] as? [[String: Any]])?.count == 1)
+    }
+
+    /// The database lacks what the record says, so the first migration that runs fails.
+    @Test(arguments: [false, true])
+    func runThatFailsAtOnceLeavesNoRecord(_ isFleet: Bool) throws {
+        try make(
+            "CREATE TABLE tag (other); CREATE TABLE schema_migrations (version varchar(128) primary key); INSERT INTO schema_migrations VALUES ('0001'), ('0002')"
+        )
+        let failed =
+            isFleet
+            ? try tool.run(
+                ["fleet", "migrate", "--stores", tool.database, "--no-encryption"]
+                    + ["--migrations", tool.migrations, "--adopt", "dbmate"]
+            ) : try onPlain("migrate", "--adopt", "dbmate")
+        #expect(failed.status != 0)
+        #expect(isFleet || failed.stderr.contains("the record was taken out again"), "\(failed)")
+        #expect(try rows("SELECT count(*) FROM grdb_migrations") == "0\n")
+        #expect(try code(["migrate"]) == "notAdopted")
+        // What is advised isn't what was just done.
+        for words in [["--dry-run"], ["--all-or-nothing"], []] {
+            let hint = try onPlain(["migrate", "--adopt", "dbmate"] + words).stderr
+            #expect(!hint.contains("migrate --adopt TOOL"), "\(hint)")
+        }
+        _ = try rows("DROP TABLE tag")
+        let adopted = try onPlain("migrate", "--adopt", "dbmate", "--json").json()
+        #expect(adopted["recorded"] as? [String] == ["0001_items", "0002_row"])
+    }
+
+    /// What was applied needs the record of what came before it.
+    @Test func runThatFailsLaterKeepsTheRecord() throws {
+        try tool.write("0004_fails", up: "INSERT INTO missing VALUES (1);")
+        try make(
+            "CREATE TABLE schema_migrations (version varchar(128) primary key); INSERT INTO schema_migrations VALUES ('0001'), ('0002')"
+        )
+        #expect(try onPlain("migrate", "--adopt", "dbmate").status == 1)
+        #expect(try rows("SELECT count(*) FROM grdb_migrations") == "3\n")
     }
 
     // MARK: - Ways back

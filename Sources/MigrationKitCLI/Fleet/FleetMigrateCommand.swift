@@ -80,8 +80,9 @@ struct FleetMigrateCommand: FleetJob, MigrationsCommand {
                     )
                 }
                 let isOneTransaction = options.transaction == .allOrNothing
+                var recorded: [String] = []
                 if let adoption, !isDry, !isOneTransaction {
-                    _ = try store.adoptBeforeRun(
+                    recorded = try store.adoptBeforeRun(
                         adoption,
                         table: adopting.adoptTable,
                         upTo: target,
@@ -96,7 +97,7 @@ struct FleetMigrateCommand: FleetJob, MigrationsCommand {
                     guard record.pending == 0 || !store.writer.configuration.readonly else {
                         throw MigrationCLIError.cannotTryOut(path: visit.store.path)
                     }
-                    _ = try visit.watch(store, options) { options in
+                    _ = try visit.watch(store, options, adopts: adoption != nil) { options in
                         try runner.dryRun(
                             in: store.writer,
                             recording: adopted,
@@ -108,21 +109,24 @@ struct FleetMigrateCommand: FleetJob, MigrationsCommand {
                     return
                 }
                 do {
-                    let report = try visit.watch(store, options) { options in
-                        if isOneTransaction, !adopted.isEmpty {
-                            try runner.migrateAllOrNothing(
-                                in: store.writer,
-                                recording: adopted,
-                                upTo: target,
-                                steps: limit,
-                                options: options
-                            )
-                        } else if let target {
-                            try runner.migrate(in: store.writer, upTo: target, options: options)
-                        } else if let limit {
-                            try runner.migrate(in: store.writer, steps: limit, options: options)
-                        } else {
-                            try runner.migrate(in: store.writer, options: options)
+                    let report = try visit.watch(store, options, adopts: adoption != nil) {
+                        options in
+                        try store.afterAdopting(recorded) {
+                            if isOneTransaction, !adopted.isEmpty {
+                                try runner.migrateAllOrNothing(
+                                    in: store.writer,
+                                    recording: adopted,
+                                    upTo: target,
+                                    steps: limit,
+                                    options: options
+                                )
+                            } else if let target {
+                                try runner.migrate(in: store.writer, upTo: target, options: options)
+                            } else if let limit {
+                                try runner.migrate(in: store.writer, steps: limit, options: options)
+                            } else {
+                                try runner.migrate(in: store.writer, options: options)
+                            }
                         }
                     }
                     record.applied = report.steps.count
@@ -130,7 +134,7 @@ struct FleetMigrateCommand: FleetJob, MigrationsCommand {
                     let now = applied.union(report.steps.map(\.identifier))
                     record.to = runner.version(of: now)
                 } catch {
-                    // Steps before the one that failed stay.
+                    // Steps before the one that failed stay. If there are none, the record is gone, too.
                     let now = try? runner.overview(of: store.writer)
                     record.to = now.map { runner.version(of: $0.applied) } ?? nil
                     record.applied = now?.applied.subtracting(applied).count

@@ -67,11 +67,13 @@ struct FleetVisit: Sendable {
 
     /// Runs migrations, a rollback or a dry run on the store, which the run's cancellation ends.
     ///
+    /// - Parameter adopts: Whether another tool's record is taken over.
     /// - Throws: ``MigrationStepFailure`` for an error of a step, or of the verification in its
     ///   transaction; any other error unchanged.
     func watch<Result>(
         _ store: OpenStore,
         _ options: MigrationOptions,
+        adopts: Bool = false,
         _ run: (MigrationOptions) throws -> Result
     ) throws -> Result {
         let progress = Locked(RunProgress())
@@ -81,7 +83,7 @@ struct FleetVisit: Sendable {
         do {
             return try run(options)
         } catch {
-            throw store.explaining(error, after: progress.withLock { $0 }, options)
+            throw store.explaining(error, after: progress.withLock { $0 }, options, adopts: adopts)
         }
     }
 

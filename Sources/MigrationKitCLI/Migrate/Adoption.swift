@@ -260,6 +260,35 @@ extension OpenStore {
         }
     }
 
+    /// Runs what comes after the recording. If it fails before anything is applied, the record is taken
+    /// out again: the database may lack what it says.
+    ///
+    /// What a migration without a transaction has done stays, and so does the record then: the run goes on
+    /// from there.
+    ///
+    /// - Parameters:
+    ///   - recorded: What was recorded, and is committed.
+    ///   - forgotten: Called if it was taken out again.
+    func afterAdopting<Value>(
+        _ recorded: [String],
+        _ run: () throws -> Value,
+        forgotten: () -> Void = {}
+    ) throws -> Value {
+        do {
+            return try run()
+        } catch {
+            let next = runner.steps.first { !recorded.contains($0.identifier) }
+            if !recorded.isEmpty, next?.usesTransaction != false {
+                // Whoever has the lock now goes on from the record.
+                let options = MigrationOptions(lockTimeout: 0)
+                if (try? runner.forgetRecorded(recorded, in: writer, options: options)) == true {
+                    forgotten()
+                }
+            }
+            throw error
+        }
+    }
+
     /// Explains a record that lists a migration and not one before it.
     private func explainingGaps<Value>(
         in tool: MigrationTool?,

@@ -15,7 +15,7 @@ extension CommandContext {
         _ run: (MigrationOptions) throws -> MigrationPreview
     ) throws {
         let notes = try json ? store.notes(with: adoption, in: self) : nil
-        let preview = try store.watch(options, in: self, run)
+        let preview = try store.watch(options, in: self, adopts: adoption != nil, run)
         if json {
             return try printJSON(
                 preview,

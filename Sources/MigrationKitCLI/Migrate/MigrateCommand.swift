@@ -181,14 +181,8 @@ struct MigrateCommand: StoreCommand, DatabaseCommand {
             tellRecorded()
         }
         if !json { try store.tellNotes(to: context) }
-        try context.report(
-            .applied,
-            on: store,
-            recorded: recorded,
-            notes: json ? store.notes(with: adoption, in: context) : nil,
-            options: options,
-            json: json
-        ) { options in
+        var isForgotten = false
+        func carryOut(_ options: MigrationOptions) throws -> MigrationReport {
             if let adoption, isOneTransaction {
                 let report = try runner.migrateAllOrNothing(
                     in: writer,
@@ -206,6 +200,28 @@ struct MigrateCommand: StoreCommand, DatabaseCommand {
             } else {
                 return try runner.migrate(in: writer, options: options)
             }
+        }
+        do {
+            try context.report(
+                .applied,
+                on: store,
+                recorded: recorded,
+                notes: json ? store.notes(with: adoption, in: context) : nil,
+                adopts: adoption != nil,
+                options: options,
+                json: json
+            ) { options in
+                try store.afterAdopting(isOneTransaction ? [] : recorded ?? []) {
+                    try carryOut(options)
+                } forgotten: {
+                    isForgotten = true
+                }
+            }
+        } catch {
+            if isForgotten, !json {
+                context.note("no migration was applied, so the record was taken out again")
+            }
+            throw error
         }
     }
 

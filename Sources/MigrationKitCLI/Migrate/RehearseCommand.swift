@@ -121,7 +121,13 @@ struct RehearseCommand: StoreCommand, DatabaseCommand {
             )
         }
         let failure = result.failure.map {
-            store.explaining($0, after: display.progress.run, migration, isRehearsal: true)
+            store.explaining(
+                $0,
+                after: display.progress.run,
+                migration,
+                isRehearsal: true,
+                adopts: adoption != nil
+            )
         }
         try file?.write(
             RehearsalText(

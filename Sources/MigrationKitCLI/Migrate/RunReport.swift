@@ -14,16 +14,18 @@ extension CommandContext {
     /// - Parameters:
     ///   - recorded: What was recorded before the run without running, if requested.
     ///   - notes: Notes about that, and about the steps.
+    ///   - adopts: Whether another tool's record is taken over.
     func report(
         _ deed: Deed,
         on store: OpenStore,
         recorded: [String]? = nil,
         notes: [String]? = nil,
+        adopts: Bool = false,
         options: MigrationOptions,
         json: Bool,
         _ run: (MigrationOptions) throws -> MigrationReport
     ) throws {
-        let report = try store.watch(options, in: self, run)
+        let report = try store.watch(options, in: self, adopts: adopts, run)
         let backups = deed == .applied ? try store.backups(of: report.steps) : []
         if json {
             return try printJSON(
@@ -140,12 +142,15 @@ extension MigrationReport {
 extension OpenStore {
     /// Runs a migration, a rollback or a dry run.
     ///
-    /// - Parameter run: Gets the options with the display of its progress in them.
+    /// - Parameters:
+    ///   - adopts: Whether another tool's record is taken over.
+    ///   - run: Gets the options with the display of its progress in them.
     /// - Throws: ``MigrationStepFailure`` for an error of a step, or of the verification in its
     ///   transaction; any other error unchanged.
     func watch<Result>(
         _ options: MigrationOptions,
         in context: CommandContext,
+        adopts: Bool = false,
         _ run: (MigrationOptions) throws -> Result
     ) throws -> Result {
         let display = ProgressDisplay(RunProgress(), in: context)
@@ -153,7 +158,7 @@ extension OpenStore {
             do {
                 return try run(options)
             } catch {
-                throw explaining(error, after: display.progress, options)
+                throw explaining(error, after: display.progress, options, adopts: adopts)
             }
         }
     }
@@ -161,12 +166,15 @@ extension OpenStore {
     /// The error of a run: ``MigrationStepFailure`` if it is one of a step, or of the verification in
     /// its transaction; otherwise the error itself.
     ///
-    /// - Parameter isRehearsal: Whether the run was one on a copy.
+    /// - Parameters:
+    ///   - isRehearsal: Whether the run was one on a copy.
+    ///   - adopts: Whether another tool's record is taken over, so that this is no way out.
     func explaining(
         _ error: any Error,
         after progress: RunProgress,
         _ options: MigrationOptions,
-        isRehearsal: Bool = false
+        isRehearsal: Bool = false,
+        adopts: Bool = false
     ) -> any Error {
         guard let failed = progress.failed, !(error is CancellationError) else { return error }
         let error = (error as? DatabaseError)?.withoutNaming(failed.identifier) ?? error
@@ -176,7 +184,7 @@ extension OpenStore {
             committed: progress.committed,
             transaction: transaction(of: failed.identifier, failed.isRollback, options),
             ledger: failed.ledger,
-            wasUnmanaged: isUnmanaged,
+            wasUnmanaged: !adopts && isUnmanaged,
             violationsBefore: options.allowsViolations ? nil : violations(explaining: error),
             isRehearsal: isRehearsal,
             underlying: error
