@@ -77,8 +77,8 @@ import Testing
         #expect(try !onPlain("repair", "--schema").stdout.contains("DROP"))
         _ = try rows("CREATE TABLE mine (a)")
         let repair = try onPlain("repair", "--schema").stdout
-        #expect(repair.components(separatedBy: "DROP TABLE").count == 2, "\(repair)")
-        #expect(repair.contains("DROP TABLE \"mine\""))
+        let dropped = repair.split(separator: "\n").filter { $0.hasPrefix("DROP TABLE \"") }
+        #expect(dropped == ["DROP TABLE \"mine\";"], "\(repair)")
     }
 
     /// A table of that name that a migration makes is compared as any other.
