@@ -79,4 +79,94 @@ import Testing
             "\(listed)"
         )
     }
+
+    // MARK: - Rows That Are Allowed
+
+    /// Corrects a store of two tables with a recipe of the page, then makes the constraint.
+    ///
+    /// - Parameters:
+    ///   - number: The recipe's number on the page.
+    ///   - constraint: What fails without the recipe.
+    /// - Returns: What `query` finds afterwards.
+    private func correct(
+        _ schema: String,
+        _ rows: String,
+        recipe number: Int,
+        _ constraint: String,
+        _ query: String
+    ) throws -> String {
+        let tool = try Tool(isRawKey: true)
+        let recipe = try DocumentationPage("Documentation/Correcting.md").code("sql", number)
+        try tool.write("0001_tables", up: schema)
+        #expect(try tool.onStore("migrate").status == 0)
+        _ = try tool.shell(rows)
+        try tool.write("0003_constraint", up: constraint)
+        try tool.write("0002.5_rows", up: recipe)
+        let migrated = try tool.onStore("migrate")
+        #expect(migrated.status == 0, "\(migrated)")
+        #expect(try tool.onStore("verify", "--full").status == 0)
+        return try tool.shell(query)
+    }
+
+    /// A row needs no parent if its reference is NULL, and the parent's collation decides which it has.
+    @Test(arguments: [
+        ("INTEGER PRIMARY KEY", "INTEGER", "", "(1, NULL), (2, 7)", "1"),
+        ("INTEGER PRIMARY KEY", "INTEGER", "(5)", "(1, NULL), (2, 7), (3, 5)", "1\n3"),
+        ("TEXT PRIMARY KEY COLLATE NOCASE", "TEXT", "('Ann')", "(1, 'ann'), (2, 'Bob')", "1"),
+        (
+            "TEXT PRIMARY KEY", "TEXT", "(NULL), ('Ann')", "(1, NULL), (2, 'Bob'), (3, 'Ann')",
+            "1\n3"
+        ),
+    ])
+    func onlyRowsWithoutTheirParentAreDeleted(
+        _ parent: String,
+        _ child: String,
+        _ parents: String,
+        _ children: String,
+        _ left: String
+    ) throws {
+        let found = try correct(
+            """
+            CREATE TABLE account (id \(parent));
+            CREATE TABLE note (id INTEGER PRIMARY KEY, account \(child));
+            """,
+            (parents.isEmpty ? "" : "INSERT INTO account VALUES \(parents);")
+                + "INSERT INTO note VALUES \(children);",
+            recipe: 3,
+            """
+            CREATE TABLE new_note (
+                id INTEGER PRIMARY KEY, account \(child) REFERENCES account (id)
+            );
+            INSERT INTO new_note (id, account) SELECT id, account FROM note;
+            DROP TABLE note;
+            ALTER TABLE new_note RENAME TO note;
+            """,
+            "SELECT id FROM note ORDER BY id;"
+        )
+        #expect(found == left)
+    }
+
+    /// An index with a condition and a collation of its own allows rows that look like duplicates.
+    @Test func onlyDuplicatesOfTheIndexAreDeleted() throws {
+        let page = try String(
+            contentsOfFile: PackageFolder.path("Documentation/Correcting.md"),
+            encoding: .utf8
+        )
+        let index = try #require(page.firstMatch(of: /`(CREATE UNIQUE INDEX [^`]+)`/)?.1)
+        let found = try correct(
+            """
+            CREATE TABLE account (
+                id INTEGER PRIMARY KEY, email TEXT COLLATE NOCASE, deleted INTEGER
+            );
+            """,
+            """
+            INSERT INTO account VALUES (1, 'a', 1), (2, 'a', 0), (3, 'A', 0), (4, 'a', 0),
+                (5, 'b', 1), (6, 'b', 1), (7, NULL, 0), (8, NULL, 0), (9, 'b', NULL);
+            """,
+            recipe: 2,
+            index + ";",
+            "SELECT group_concat(id, ' ') FROM account;"
+        )
+        #expect(found == "1 2 3 5 6 7 8 9")
+    }
 }

@@ -12,7 +12,7 @@ import Testing
         Documentation/CI.md | yaml 4 | Scripts/check-recipes
         Documentation/CI.md | jq 1 | Scripts/check-recipes
         Documentation/CI.md | make 1 | Tests/MigrationKitCLITests/DocumentationCodeTests.swift
-        Documentation/Correcting.md | sql 1 | Tests/MigrationKitCLITests/CorrectingTests.swift
+        Documentation/Correcting.md | sql 3 | Tests/MigrationKitCLITests/CorrectingTests.swift
         Documentation/Correcting.md | swift 4 | Tests/MigrationKitSQLCipherTests/DocumentationExampleTests.swift
         Documentation/Embedding.md | swift 4 | Tests/MigrationKitSQLCipherTests/DocumentationRunTests.swift
         Documentation/FirstLaunch.md | swift 2 | Tests/MigrationKitSQLCipherTests/DocumentationRunTests.swift
