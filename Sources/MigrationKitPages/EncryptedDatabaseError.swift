@@ -28,6 +28,10 @@ public enum EncryptedDatabaseError: Error, Equatable, Sendable {
     /// a folder that all may write. SQLite would give it to the database's owner, or write into it.
     case journalOfAnother(path: String)
 
+    /// The path is or passes the link `link`, which another user has laid in a folder that others may
+    /// write. It could lead to any file.
+    case linkOfAnother(path: String, link: String)
+
     /// The journal at this path names a file that isn't SQLite's, which SQLite would delete.
     case foreignJournal(path: String)
 
@@ -123,6 +127,10 @@ extension EncryptedDatabaseError: LocalizedError {
             "\(path) is a \(kind), not a file"
         case .journalOfAnother(let path):
             "\(path) belongs to another user than the database, or is another file's name"
+        case .linkOfAnother(let path, let link):
+            link == path
+                ? "\(path) is a link that belongs to another user"
+                : "\(path) passes a link that belongs to another user: \(link)"
         case .foreignJournal(let path):
             "\(path) is no journal of SQLite's: it names another file, which SQLite would delete"
         case .otherJournal(let path, let journal, let mismatch, _):
@@ -194,6 +202,11 @@ extension EncryptedDatabaseError: LocalizedError {
             SQLite would give it to the database's owner, or write pages of the database into it. If a \
             program of that user has the database open, wait until it is closed. Otherwise, find out what \
             created it, and move it away.
+            """
+        case .linkOfAnother:
+            """
+            Others may write to its folder, so it could lead to any file. Find out what created it. If the \
+            file that it leads to is meant, give the path of that file.
             """
         case .foreignJournal:
             "Nothing was changed. Find out what created it, and move it away."
@@ -309,6 +322,7 @@ extension EncryptedDatabaseError: CodedError {
         case .notADatabase: ErrorCode("notADatabase", .noInput)
         case .journalIsNoFile: ErrorCode("journalIsNoFile", .noInput)
         case .journalOfAnother: ErrorCode("journalOfAnother", .noPermission)
+        case .linkOfAnother: ErrorCode("linkOfAnother", .noPermission)
         case .foreignJournal: ErrorCode("foreignJournal", .inputOutput)
         case .otherJournal: ErrorCode("otherJournal", .inputOutput)
         case .plaintext: ErrorCode("plaintext", .noPermission)

@@ -12,8 +12,8 @@ import MigrationKitCommon
 /// notice nothing: SQLCipher's library creates temporary files only for a connection that sets
 /// `temp_store = FILE`. <https://www.sqlite.org/tempfiles.html>
 ///
-/// It also keeps the path of a ``HeldFolder``'s file as it is. SQLite would resolve it to a name, and find
-/// under that whatever others have put there.
+/// It also keeps the path of a ``HeldFolder``'s file as it is, and that of a file that was just created.
+/// SQLite would resolve it to a name, and find under that whatever others have put there.
 package enum TemporaryStorage {
     /// In bytes.
     package static let memoryLimit = 32 << 20
@@ -54,6 +54,30 @@ package enum TemporaryStorage {
 
     private static let place = Locked<String?>(nil)
     package static let room = MemoryRoom(memoryLimit)
+
+    // MARK: - Paths
+
+    /// Paths whose links SQLite doesn't follow, with how many connections are being opened there.
+    private static let kept = Locked<[String: Int]>([:])
+
+    /// Has `open` open a file that was just created. If others have put a link in its place, SQLite doesn't
+    /// follow it: the system's VFS resolves links itself, and then refuses those that it meets.
+    ///
+    /// - Parameter path: The file, in a folder whose links are resolved.
+    package static func followingNoLink<Value>(
+        at path: String,
+        _ open: () throws -> Value
+    ) rethrows -> Value {
+        kept.withLock { $0[path, default: 0] += 1 }
+        defer {
+            kept.withLock { $0[path] = $0[path].flatMap { $0 > 1 ? $0 - 1 : nil } }
+        }
+        return try open()
+    }
+
+    private static func keeps(_ path: String) -> Bool {
+        HeldFolder.holds(path) || kept.withLock { $0[path] != nil }
+    }
 
     // MARK: - The VFS
 
@@ -109,7 +133,7 @@ package enum TemporaryStorage {
         }
         system.xFullPathname = { system, name, count, path in
             if let name, let path, strlen(name) < Int(count),
-                HeldFolder.holds(String(cString: name))
+                TemporaryStorage.keeps(String(cString: name))
             {
                 strcpy(path, name)
                 return SQLITE_OK

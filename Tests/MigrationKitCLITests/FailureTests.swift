@@ -408,4 +408,25 @@ import Testing
             ]
         )
     }
+
+    /// It would wait until that user reads what isn't for them. One's own pipe is written.
+    @Test(.enabled(if: geteuid() == 0)) func aPipeThatAnotherUserHasLaid() throws {
+        let pipe = tool.folder.path("schema.sql")
+        let words = ["schema-dump", "--migrations", tool.migrations, "--output", pipe]
+        try #require(mkfifo(pipe, 0o666) == 0)
+        // Somebody who reads, so that nothing waits.
+        let reader = open(pipe, O_RDONLY | O_NONBLOCK | O_CLOEXEC)
+        defer { close(reader) }
+        #expect(try tool.run(words).status == 0)
+        var bytes = [UInt8](repeating: 0, count: 4096)
+        #expect(read(reader, &bytes, bytes.count) > 0)
+        try #require(chown(pipe, 65_534, 65_534) == 0)
+        try expectFailure(
+            73,
+            "cannotWrite",
+            saying: "it is a named pipe that belongs to another user",
+            running: words
+        )
+        #expect(read(reader, &bytes, bytes.count) <= 0)
+    }
 }

@@ -307,6 +307,7 @@ extension ErrorMeaning {
         keyTooLarge 77: The source gave more bytes than a key may have.
         leavesRepository 77: A link or a setting leads out of the repository, whose files may be \
         a stranger's.
+        linkOfAnother 77: The path leads through a link that another user has laid.
         neitherKeyOpens 77: A rotation was interrupted, and neither of its two keys opens the \
         file.
         notPlaintext 77: The database to encrypt isn't plaintext.

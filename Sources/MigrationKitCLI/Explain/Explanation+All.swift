@@ -326,7 +326,7 @@ extension Explanation {
             codes: [
                 "readOnly", "readOnlyFolder", "needsRecovery", "otherOwner", "cannotLock",
                 "journalOfAnother",
-                "foreignJournal", "sqlRefused",
+                "linkOfAnother", "foreignJournal", "sqlRefused",
             ],
             meaning: "The file was opened for reading only, or the system doesn't allow writing.",
             causes: [

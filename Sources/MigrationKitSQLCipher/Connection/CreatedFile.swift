@@ -43,13 +43,15 @@ package final class CreatedFile: Sendable {
                     && status.st_dev == device && status.st_ino == number
             }
             guard isOpen else {
-                throw EncryptedDatabaseError.cannotCreate(
-                    path: file.path,
-                    reason: "something else has taken its place"
-                )
+                throw Self.isReplaced(file)
             }
             close(own)
             held = -1
         }
+    }
+
+    /// The error if others have put something in its place.
+    static func isReplaced(_ file: DatabaseFile) -> EncryptedDatabaseError {
+        .cannotCreate(path: file.path, reason: "something else has taken its place")
     }
 }

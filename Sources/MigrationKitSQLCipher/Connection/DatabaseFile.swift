@@ -81,6 +81,61 @@ package struct DatabaseFile {
         return CreatedFile(self, descriptor)
     }
 
+    /// Throws if the path leads through a link that another user has laid in a folder that others may
+    /// write: it could lead to any file. In folders such as `/tmp`, the kernel may refuse these, too.
+    /// <https://docs.kernel.org/admin-guide/sysctl/fs.html#protected-symlinks>
+    ///
+    /// - Parameter includesItself: Whether the last name is looked at, too.
+    /// - Throws: ``EncryptedDatabaseError/linkOfAnother(path:link:)``.
+    func checkLinks(includingItself includesItself: Bool) throws {
+        guard !HeldFolder.holds(absolutePath) else { return }
+        var folder = path.hasPrefix("/") ? "/" : ""
+        var names = path.split(separator: "/").map(String.init)
+        if !includesItself { names = names.dropLast() }
+        names.reverse()
+        // As many links as the kernel follows.
+        var linksLeft = 40
+        while linksLeft > 0, let name = names.popLast() {
+            let place = folder + name
+            var status = stat()
+            guard lstat(place, &status) == 0 else { return }
+            guard status.st_mode & S_IFMT == S_IFLNK else {
+                folder = "\(place)/"
+                continue
+            }
+            linksLeft -= 1
+            var parent = stat()
+            guard let target = linkTarget(place), stat(folder.isEmpty ? "." : folder, &parent) == 0
+            else { return }
+            // The owner of the folder decides what is in it, as for the kernel.
+            if ![geteuid(), 0, parent.st_uid].contains(status.st_uid),
+                parent.st_mode & (S_IWGRP | S_IWOTH) != 0
+            {
+                throw EncryptedDatabaseError.linkOfAnother(path: path, link: place)
+            }
+            if target.hasPrefix("/") { folder = "/" }
+            names += target.split(separator: "/").map(String.init).reversed()
+        }
+    }
+
+    /// Throws if a database can't be created at the path, where there is none.
+    func checkCreation() throws {
+        try checkLink()
+        guard isNamed, !path.hasSuffix("/") else { throw cannotCreate(isNamed ? EISDIR : ENOENT) }
+        try ReservedNameError.check(path)
+        try FileLook.checkJournals(at: resolvedPath)
+        guard faccessat(AT_FDCWD, folder, W_OK | X_OK, AT_EACCESS) == 0 else {
+            throw cannotCreate(errno)
+        }
+    }
+
+    /// The path without links in its folders. Others may change what the file's name leads to.
+    var pathInResolvedFolder: String {
+        guard !HeldFolder.holds(absolutePath) else { return absolutePath }
+        let (folder, name) = absolutePath.splitAtLastSlash
+        return realPath(folder).map { $0 == "/" ? "/\(name)" : "\($0)/\(name)" } ?? absolutePath
+    }
+
     /// Throws if the path is a link to a missing file, perhaps on a disk that isn't mounted.
     func checkLink() throws {
         var status = stat()

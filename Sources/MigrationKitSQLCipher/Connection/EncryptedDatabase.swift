@@ -233,6 +233,24 @@ extension EncryptedDatabase {
         (try? DatabaseFile(path).look())?.hasContent ?? true
     }
 
+    /// Whether a database would be made at a path: there is no file, or an empty one.
+    ///
+    /// - Throws: ``EncryptedDatabaseError``; `ReservedNameError`, if it can't be made there.
+    package static func wouldCreate(_ path: String) throws -> Bool {
+        // The common case, without a look.
+        var status = stat()
+        if stat(path, &status) == 0, status.st_size > 0 { return false }
+        let file = DatabaseFile(path)
+        let look = try file.look()
+        guard !look.hasContent else { return false }
+        if look.size == nil {
+            try file.checkCreation()
+        } else {
+            try look.checkAccess(forWriting: true)
+        }
+        return true
+    }
+
     /// The absolute form of a path that may be relative to the current folder.
     package static func absolutePath(of path: String) -> String {
         DatabaseFile(path).absolutePath
@@ -276,16 +294,6 @@ extension EncryptedDatabase {
         try look.checkAccess(forWriting: false)
         let inspection = try FileInspection(look, cipher: cipher)
         try expectation == .plaintext ? inspection.checkPlaintext() : inspection.checkEncrypted()
-    }
-}
-
-extension DatabaseFile {
-    /// Throws if the file, which is not there, can't be created.
-    fileprivate func checkCreation() throws {
-        try checkLink()
-        guard isNamed, faccessat(AT_FDCWD, folder, W_OK | X_OK, AT_EACCESS) == 0 else {
-            throw cannotCreate(isNamed ? errno : ENOENT)
-        }
     }
 }
 

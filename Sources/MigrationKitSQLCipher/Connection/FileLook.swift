@@ -26,20 +26,16 @@ package struct FileLook {
             return
         }
         var status = stat()
-        var isThere = lstat(file.absolutePath, &status) == 0
-        if isThere, status.st_mode & S_IFMT == S_IFLNK {
-            isThere = stat(file.absolutePath, &status) == 0
-            let code = errno
-            place = file.resolvedPath
-            errno = code
-        } else {
-            place = file.absolutePath
-        }
-        guard isThere else {
-            switch errno {
+        var code = lstat(file.absolutePath, &status) == 0 ? 0 : errno
+        let isLink = code == 0 && status.st_mode & S_IFMT == S_IFLNK
+        try file.checkLinks(includingItself: isLink)
+        if isLink { code = stat(file.absolutePath, &status) == 0 ? 0 : errno }
+        place = isLink ? file.resolvedPath : file.absolutePath
+        guard code == 0 else {
+            switch code {
             case ENOENT, ENOTDIR: size = nil
             case EACCES: throw EncryptedDatabaseError.permissionDenied(path: file.path)
-            case let code:
+            default:
                 throw EncryptedDatabaseError.inputOutput(
                     path: file.path,
                     detail: systemReason(code)

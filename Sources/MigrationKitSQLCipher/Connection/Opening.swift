@@ -112,13 +112,20 @@ package struct Opening {
             writesFirstPage: true
         )
         do {
-            return try connect(file.absolutePath, setup.configuration)
+            guard created != nil else { return try connect(file.absolutePath, setup.configuration) }
+            let path = file.pathInResolvedFolder
+            return try TemporaryStorage.followingNoLink(at: path) {
+                try connect(path, setup.configuration)
+            }
         } catch let error as DatabaseError {
             if error.resultCode == .SQLITE_NOTADB {
                 let look = try file.look()
                 if look.size ?? 0 > 0 { return try connectToContent(look, connect) }
             }
             if setup.didHostThrow { throw error }
+            if created != nil, linkTarget(file.absolutePath) != nil {
+                throw CreatedFile.isReplaced(file)
+            }
             throw EncryptedDatabaseError(error, path: file.path) ?? error
         }
     }

@@ -13,7 +13,7 @@ struct OutputFile {
     /// A regular file is replaced as a whole or not at all, and keeps its mode; that of another user's, as far
     /// as the umask allows. A symbolic link to one
     /// is refused, since a stranger's change could lead it to any file. If the path leads to a pipe, a
-    /// device or an open descriptor (`/dev/stdout`), the text is written there.
+    /// device or an open descriptor (`/dev/stdout`), the text is written there; another user's pipe is refused.
     ///
     /// - Throws: ``MigrationCLIError/cannotWrite(path:reason:)``; ``CommandError``.
     func write(_ text: String) throws {
@@ -34,7 +34,16 @@ struct OutputFile {
             try send(text, to: number)
         case .file(let path, let status) where (status?.st_mode ?? S_IFREG) & S_IFMT == S_IFREG:
             try replace(path, mode: status.map(Self.mode), with: text)
-        case .file(let path, _):
+        case .file(let path, let status):
+            // It would wait until that user reads what isn't for them.
+            if let status, status.st_mode & S_IFMT == S_IFIFO,
+                ![geteuid(), 0].contains(status.st_uid)
+            {
+                throw MigrationCLIError.cannotWrite(
+                    path: self.path,
+                    reason: "it is a named pipe that belongs to another user"
+                )
+            }
             let descriptor = open(path, O_WRONLY | O_CLOEXEC | O_NOCTTY | O_NOFOLLOW)
             guard descriptor >= 0 else { throw failure(errno) }
             defer { close(descriptor) }
