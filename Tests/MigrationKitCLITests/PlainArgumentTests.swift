@@ -127,6 +127,34 @@ import Testing
         #expect(!FileManager.default.fileExists(atPath: word))
     }
 
+    /// Versions, words of other tools and other files have dots, too.
+    @Test(arguments: [
+        "1.3", "v2.0", "2.0", "V1.2", "V1.2__b", "0001.txt", "latest.version", "migrate.all",
+        "migrationkit.toml", "file:x.db", "file:///x.db?mode=rw", "notes.db.sql", "notes.", ".env",
+    ])
+    func aDotMakesNoDatabase(_ word: String) throws {
+        let options = ["--migrations", tool.migrations] + key
+        for command in ["migrate", "plan", "restore"] {
+            let source = command == "restore" ? ["--from", tool.database] : []
+            let options = command == "restore" ? source + key : options
+            try expectNothingIsMade([command, word] + options, saying: "--db-path")
+        }
+        #expect(!FileManager.default.fileExists(atPath: word))
+        // An empty file is no database yet. With a folder before it, `file:` is part of a name.
+        guard !word.hasPrefix("file:") else { return }
+        let path = try tool.folder.write(word, [])
+        try expectNothingIsMade(["migrate", path] + options, saying: "--db-path")
+        #expect(try tool.run(["migrate", "--db-path", path] + options).status == 0)
+    }
+
+    @Test(arguments: ["notes.db", "app.sqlite", "App.SQLite3", "data/x.store", "data/x", "v1.2.db"])
+    func thePathOfADatabaseMakesOne(_ name: String) throws {
+        try tool.folder.makeFolder("data")
+        let path = tool.folder.path(name)
+        let made = try tool.run(["migrate", path, "--migrations", tool.migrations] + key)
+        #expect(made.status == 0, "\(made)")
+    }
+
     @Test func aNameOfAMigrationThatIsThereIsNotTakenAgain() throws {
         for word in ["help", "0002_row"] {
             try expectNothingIsMade(

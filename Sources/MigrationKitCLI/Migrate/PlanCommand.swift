@@ -18,6 +18,7 @@ struct PlanCommand: StoreCommand, DatabaseCommand {
         )
     }
 
+    static var createsDatabase: Bool { true }
     static var migrationOption: String? { "--to" }
 
     @OptionGroup var argument: DatabaseArgument

@@ -63,7 +63,7 @@ protocol DatabaseCommand: DatabaseUsing {
     /// The settings file that an option names.
     var config: String? { get }
 
-    /// Whether the command makes a database that is missing.
+    /// Whether the command makes a database that is missing, or shows what would be made.
     static var createsDatabase: Bool { get }
 
     /// The option that names a migration.

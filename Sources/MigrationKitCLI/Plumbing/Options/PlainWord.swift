@@ -33,7 +33,8 @@ struct PlainWord<Command: DatabaseCommand> {
     /// - Throws: ``CommandError`` if the word isn't the name of a database, or if the command would make
     ///   one of that name where another is named already.
     func checkNamesDatabase() throws {
-        let isThere = FileManager.default.fileExists(atPath: word)
+        // An empty file counts as missing: a database would be made in it.
+        let isThere = hasContent
         guard !isThere || word.hasSuffix(".sql") else { return }
         if let migration = try migration() {
             throw refusal("is a migration", advice(on: migration))
@@ -43,6 +44,12 @@ struct PlainWord<Command: DatabaseCommand> {
             throw refusal("isn't a database", "\(meaning)\n\(file)")
         }
         if Command.createsDatabase { try checkCreates() }
+    }
+
+    private var hasContent: Bool {
+        var status = stat()
+        return stat(word, &status) == 0
+            && (status.st_size > 0 || status.st_mode & S_IFMT != S_IFREG)
     }
 
     // MARK: - Migrations
@@ -112,13 +119,33 @@ struct PlainWord<Command: DatabaseCommand> {
                 """
             )
         }
-        guard !folder.isEmpty || last.contains(".") && !last.hasSuffix(".sql") else {
+        guard looksLikeDatabase else {
             throw CommandError(
                 ErrorCode("usage", .usage),
                 "there is no database '\(word)'",
                 "Nothing was created. \(file)"
             )
         }
+    }
+
+    /// Whether it has the ending of a database, or is a path to a name without one. Versions, words and
+    /// other files have dots, too: `1.2`, `migrate.all`, `migrationkit.toml`.
+    private var looksLikeDatabase: Bool {
+        guard !word.hasPrefix("file:") else { return false }
+        guard let dot = last.lastIndex(of: ".") else {
+            return !folder.isEmpty && Program.meaning(last, name) == nil
+        }
+        return Self.endings.contains(last[last.index(after: dot)...].lowercased())
+    }
+
+    private static var endings: Set<String> {
+        [
+            "db", "db2", "db3", "sdb", "s3db", "sqlite", "sqlite2", "sqlite3", "sqlitedb", "sl2",
+            "sl3",
+            "sqlcipher", "cipher", "store", "storedata", "database", "data", "dat", "enc",
+            "encrypted",
+            "crypt", "vault",
+        ]
     }
 
     // MARK: - Answers
