@@ -97,6 +97,8 @@ extension OutputSnapshotTests {
             try transcript.run("plan --to 0003 --all-or-nothing --json")
             try transcript.run("plan --exit-code")
             try transcript.run("plan --exit-code --json")
+            try transcript.run("migrate --dry-run")
+            try transcript.run("migrate --dry-run --json")
             try transcript.run("migrate")
             try transcript.run("plan --exit-code")
             try transcript.run("plan --exit-code --json")

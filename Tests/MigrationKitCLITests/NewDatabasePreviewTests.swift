@@ -58,14 +58,29 @@ import Testing
         #expect(!FileManager.default.fileExists(atPath: tool.database))
     }
 
-    @Test func whereMigrateCanNotCreateADatabaseNothingIsShown() throws {
-        let path = tool.folder.path("nowhere/store.db")
-        let refused = try tool.run(
-            ["plan", "--db-path", path, "--migrations", tool.migrations]
-                + ["--password-file", tool.folder.path("password")]
-        )
-        #expect(refused.status == 66)
-        // An adoption is of a database that is there.
+    /// Where 'migrate' can't make a database, or would, they end alike.
+    @Test(arguments: [
+        ("nowhere/store.db", 73), ("new.db/", 73), ("dangling.db", 73), ("new.db-wal", 73),
+        ("empty.db", 0), ("new.db", 0),
+    ])
+    func planAndDryRunEndAsMigrateDoes(_ name: String, _ status: Int32) throws {
+        try tool.folder.write("empty.db", [])
+        try #require(symlink("nowhere", tool.folder.path("dangling.db")) == 0)
+        let before = try tool.folder.names
+        for command in [["plan"], ["migrate", "--dry-run"], ["migrate"]] {
+            if command == ["migrate"] { #expect(try tool.folder.names == before) }
+            let result = try tool.run(
+                command + [
+                    "--db-path", tool.folder.path + "/" + name, "--migrations", tool.migrations,
+                ]
+                    + ["--password-file", tool.folder.path("password"), "--raw-key"]
+            )
+            #expect(result.status == status, "\(command) \(name): \(result)")
+            if status == 0 { #expect(result.stdout.contains("3 migrations")) }
+        }
+    }
+
+    @Test func anAdoptionIsOfADatabaseThatIsThere() throws {
         #expect(try tool.onStore("migrate", "--adopt", "dbmate", "--dry-run").status == 66)
     }
 

@@ -44,6 +44,16 @@ import Testing
         let batch = try tool.onStore("migrate", "--all-or-nothing", "--json")
         #expect(batch.status == 65)
         #expect(try batch.jsonError()["code"] as? String == "notForAllOrNothing")
+        let dry = try tool.onStore("migrate", "--dry-run")
+        #expect(dry.status == 0, "\(dry)")
+        #expect(dry.stdout.contains("Would apply 3 migrations"))
+        #expect(
+            dry.stdout.contains("Would also apply 1 migration, not tried here:\n  0004_compact\n")
+        )
+        let document = try tool.onStore("migrate", "--dry-run", "--json").json()
+        #expect(document["notTried"] as? [String] == ["0004_compact"])
+        let only = try tool.onStore("migrate", "--dry-run", "--to", "0003")
+        #expect(only.status == 0 && !only.stdout.contains("not tried"), "\(only)")
         #expect(try tool.onStore("migrate").status == 0)
         #expect(try pending() == [])
     }

@@ -22,12 +22,13 @@ extension CommandContext {
                 fields: [
                     "database": store.path, "dryRun": true, "isNew": store.isNew ? true : nil,
                     "wouldRecord": adoption?.identifiers, "notes": notes,
+                    "notTried": preview.notTried.isEmpty ? nil : preview.notTried,
                 ]
             )
         }
         if let adoption { output(adoption.identifiers.previewSummary) }
         guard !preview.steps.isEmpty else {
-            return output("Nothing to apply.")
+            return output(preview.untried ?? "Nothing to apply.")
         }
         output("Would apply \(preview.steps.summaryWithRows)")
         for object in preview.objects {
@@ -44,9 +45,24 @@ extension CommandContext {
             output("\nThe schema would change by:")
             output(difference.map(\.printable).joined(separator: "\n"))
         }
+        if let untried = preview.untried { output("\n\(untried)") }
         // Violations that may remain aren't counted here.
         let verdict = options.allowsViolations ? "Undone" : "Verified, and undone"
         output("\n\(verdict): nothing has changed.")
+    }
+}
+
+extension MigrationPreview {
+    /// What a run would apply besides; `nil` if all was tried.
+    fileprivate var untried: String? {
+        guard let first = notTried.first else { return nil }
+        let count = notTried.count
+        return """
+            Would also apply \(counted(count, "migration")), not tried here:
+            \(notTried.map { "  \($0.printable)" }.joined(separator: "\n"))
+            \(first.printable) can't run in the transaction that a dry run undoes\
+            \(count > 1 ? ", and what follows may need it" : "").
+            """
     }
 }
 

@@ -43,8 +43,8 @@ extension StoreCommand {
             createsFile: purpose.createsFile,
             isPlaintext: encryption.noEncryption
         )
-        if purpose.previewsNew || beforeCreating != nil,
-            let path = context.pathOfNewDatabase(options)
+        if purpose.previewsNew || purpose.createsFile && beforeCreating != nil,
+            let path = try context.pathOfNewDatabase(options)
         {
             let new = OpenStore(
                 runner: loaded.runner,
@@ -166,14 +166,13 @@ struct OpenStore {
 extension CommandContext {
     /// The path of a database that 'migrate' would create.
     ///
-    /// - Returns: `nil` if the file exists or can't be created, or if the host chooses the database
-    ///   itself.
-    fileprivate func pathOfNewDatabase(_ options: MigrationDatabaseOpenOptions) -> String? {
-        guard !host.opensItself, let path = options.dbPath else { return nil }
-        var status = stat()
-        guard stat(path, &status) != 0, errno == ENOENT else { return nil }
-        let folder = URL(fileURLWithPath: path).deletingLastPathComponent().path
-        return stat(folder, &status) == 0 ? path : nil
+    /// - Returns: `nil` if the file has content, or if the host chooses the database itself.
+    /// - Throws: What 'migrate' throws if it can't create one there.
+    fileprivate func pathOfNewDatabase(_ options: MigrationDatabaseOpenOptions) throws -> String? {
+        guard !host.opensItself, let path = options.dbPath,
+            try EncryptedDatabase.wouldCreate(path)
+        else { return nil }
+        return path
     }
 }
 

@@ -17,12 +17,12 @@ extension ForwardRun {
                 // The caches may have the schema that is rolled back.
                 defer { db.forgetSchema() }
                 let wantsForeignKeysOff =
-                    try StepTransaction.checkAllOrNothing(plan(db).pending)
+                    try StepTransaction.checkAllOrNothing(planOfTransaction(db).pending)
                 try StepTransaction.withForeignKeysOff(db, if: wantsForeignKeysOff) {
                     try db.inTransaction(.immediate) {
                         let bootstrapped = try bootstrap(db)
                         // Plan again, now under the lock.
-                        let plan = try plan(db)
+                        let plan = try planOfTransaction(db)
                         if !plan.isEmpty {
                             try monitor.noteViolations(db)
                             try applyAll(plan, in: db)
@@ -40,6 +40,12 @@ extension ForwardRun {
             monitor.failRun(error) { try writer.writeWithoutTransaction(MigrationLedger.read) }
             throw error
         }
+    }
+
+    /// A dry run is one transaction even if the run isn't.
+    private func planOfTransaction(_ db: Database) throws -> MigrationPlan {
+        let plan = try plan(db)
+        return options.transaction == .perStep ? plan.inOneTransaction : plan
     }
 
     private func applyAll(_ plan: MigrationPlan, in db: Database) throws {

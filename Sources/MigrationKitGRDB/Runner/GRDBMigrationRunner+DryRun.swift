@@ -2,20 +2,20 @@ import GRDB
 import MigrationKit
 
 extension GRDBMigrationRunner {
-    /// Runs all pending steps and the verification, and undoes them.
+    /// Runs the pending steps and the verification, and undoes them.
     ///
     /// The steps really run, on the real rows, in one transaction that is rolled back: what fails
-    /// here would fail in a run. Other programs can't write meanwhile. The host's
+    /// here would fail in a run. From the first step on that can't run in it,
+    /// they are only named (``MigrationPreview/notTried``). Other programs can't write meanwhile. The host's
     /// `verifyPostMigration` doesn't run, since it needs committed steps.
     ///
     /// - Parameters:
     ///   - writer: The database, opened for writing.
     ///   - targetIdentifier: The last step to apply; `nil` for all.
     ///   - count: How many steps at most; `nil` for all.
-    ///   - options: How the run works. It is always all or nothing.
+    ///   - options: How the run works.
     /// - Returns: What a run would do.
-    /// - Throws: What a run would throw; `MigrationKitError.notForAllOrNothing(_:_:)` for steps that
-    ///   can't be undone.
+    /// - Throws: What a run would throw.
     public func dryRun(
         in writer: any DatabaseWriter,
         upTo targetIdentifier: String? = nil,
@@ -173,18 +173,20 @@ extension ForwardRun {
             )
         }
         var after = before
-        var steps: [MigrationReport.Step] = []
+        var (steps, notTried): ([MigrationReport.Step], [String]) = ([], [])
         try MigrationLock.hold(for: writer, options: options) {
             try applyAllOrNothing(ending: .rollback) { db in
                 after = try SchemaObject.own(of: db)
                 steps = monitor.steps
+                notTried = try plan(db).pending.map(\.identifier)
             }
         }
         return MigrationPreview(
             steps: steps,
             schemaBefore: before.script,
             schemaAfter: after.script,
-            objects: before.changes(to: after)
+            objects: before.changes(to: after),
+            notTried: notTried
         )
     }
 }

@@ -4,7 +4,7 @@ import MigrationKit
 /// What a forward run must do to a database, depending on its ledger.
 struct MigrationPlan {
     /// The steps to apply, in order.
-    let pending: [MigrationStep<Database>]
+    private(set) var pending: [MigrationStep<Database>]
 
     /// The rows of the ledger for steps that others replace.
     let obsolete: Set<String>
@@ -16,7 +16,7 @@ struct MigrationPlan {
     let dataVersion: Int
 
     /// Whether no step of the registry is pending once the plan is carried out.
-    let completes: Bool
+    private(set) var completes: Bool
 
     /// The applied steps that the registry doesn't have, and with which it works.
     let newer: [String]
@@ -26,6 +26,19 @@ struct MigrationPlan {
 
     var isEmpty: Bool {
         pending.isEmpty && obsolete.isEmpty
+    }
+
+    /// The same up to the first step that can't share a transaction with those before it.
+    var inOneTransaction: MigrationPlan {
+        let foreignKeyChecks = pending.first?.foreignKeyChecks
+        let first = pending.firstIndex {
+            !$0.usesTransaction || $0.foreignKeyChecks != foreignKeyChecks
+        }
+        guard let first else { return self }
+        var plan = self
+        plan.pending = Array(pending[..<first])
+        plan.completes = false
+        return plan
     }
 
     /// - Parameters:

@@ -14,6 +14,10 @@ public struct MigrationPreview: Equatable, Encodable, Sendable {
     /// The tables, indexes, views and triggers that would be created, changed and dropped.
     public let objects: [ObjectChange]
 
+    /// The steps that a run would apply after these, and that weren't tried: the first of them can't run in
+    /// the transaction that a dry run undoes, and the others may need it.
+    public internal(set) var notTried: [String] = []
+
     /// What happens to a table, index, view or trigger.
     public struct ObjectChange: Equatable, Encodable, Sendable {
         /// The kinds of change.

@@ -136,7 +136,7 @@ import Testing
         let refusal = MigrationKitError.notForAllOrNothing("0002_vacuum", .usesNoTransaction)
         let options = MigrationOptions(transaction: .allOrNothing)
         #expect(throws: refusal) { try runner.migrate(in: writer, options: options) }
-        #expect(throws: refusal) { try runner.dryRun(in: writer) }
+        #expect(throws: refusal) { try runner.dryRun(in: writer, options: options) }
         #expect(try Everything(of: writer).schema.isEmpty)
         // Up to it, the rest can be all or nothing.
         try runner.migrate(in: writer, upTo: "0001", options: options)
@@ -146,5 +146,37 @@ import Testing
             try runner.rollbackMigrations(in: writer, steps: 2, options: options)
         }
         #expect(try Everything(of: writer) == before)
+    }
+
+    /// A dry run is one transaction. What can't be in it may be what the later steps need.
+    @Test func aDryRunEndsBeforeWhatItCantUndo() throws {
+        let runner = try GRDBMigrationRunner(steps: [
+            step("0001", "CREATE TABLE a (id)"),
+            alone("0002_alone", "CREATE TABLE b (id)"),
+            step("0003", "INSERT INTO b VALUES (1)"),
+        ])
+        let preview = try runner.dryRun(in: writer)
+        #expect(preview.steps.map(\.identifier) == ["0001"])
+        #expect(preview.notTried == ["0002_alone", "0003"])
+        #expect(preview.objects.map(\.name) == ["a"])
+        #expect(try Everything(of: writer).schema.isEmpty)
+        #expect(try runner.dryRun(in: writer, upTo: "0001").notTried == [])
+        #expect(try runner.dryRun(in: writer, steps: 2).notTried == ["0002_alone"])
+        try runner.migrate(in: writer, upTo: "0001")
+        let rest = try runner.dryRun(in: writer)
+        #expect(rest.steps.isEmpty)
+        #expect(rest.notTried == ["0002_alone", "0003"])
+        try runner.migrate(in: writer)
+        #expect(try runner.dryRun(in: writer).notTried == [])
+    }
+
+    /// Foreign keys can't be turned off in a transaction.
+    @Test func aDryRunEndsBeforeOtherChecksOfForeignKeys() throws {
+        let runner = try GRDBMigrationRunner(steps: [
+            step("0001", "CREATE TABLE a (id)"),
+            MigrationStep(identifier: "0002", foreignKeyChecks: .immediate) { _ in },
+        ])
+        #expect(try runner.dryRun(in: writer).notTried == ["0002"])
+        try runner.migrate(in: writer)
     }
 }
