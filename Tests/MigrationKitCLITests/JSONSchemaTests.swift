@@ -74,7 +74,7 @@ import Testing
                  "older": 1, "reasons": 1, "appVersion": 1, "backup": 1, "backups": 1, "newer": 1,
                  "oldestWorking": 1, "downgrade column": 1, "downgrade-dry-run column": 1,
                  "damage": 1, "logFrame": 1, "detail": 1, "counter": 1, "mismatch": 1,
-                 "otherTools": 1, "isNew": 1, "wouldRecord": 1, "notes": 1,
+                 "otherTools": 1, "isNew": 1, "wouldRecord": 1, "notTried": 1, "notes": 1,
                  "create-to identifier": 1, "create-to provedRows": 1, "create-to column": 1,
                  "create-to before": 1, "create-to after": 1,
                  "schema-diff column": 1, "schema-diff before": 1, "schema-diff after": 1,
