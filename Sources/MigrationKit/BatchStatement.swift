@@ -16,6 +16,8 @@ package struct BatchStatement: Sendable {
 
     /// What the table that is gone through is called in the statement.
     package let qualifier: String
+    /// Whether an `INSERT` reads others than the table that is gone through, as another table of a join.
+    package let hasFurtherTables: Bool
     /// Up to the table.
     private let head: String
     /// From there to the condition.
@@ -83,6 +85,9 @@ package struct BatchStatement: Sendable {
         }
         head = source(0..<from)
         middle = source(from..<(filter.map { tokens[$0].range.lowerBound } ?? to))
+        hasFurtherTables =
+            self.verb == .insert
+            && !tokens[end..<(filter ?? upsert ?? tokens.endIndex)].isEmpty
         condition = filter.map { source(tokens[$0].range.upperBound..<to) }
         tail = source(to..<last.range.upperBound)
     }
@@ -103,6 +108,14 @@ package struct BatchStatement: Sendable {
         // A comment at the end of a line may stand before each.
         let wanted = condition.map { "(\($0)\n) AND " } ?? ""
         return "\(head) \(index)\(middle)\nWHERE \(wanted)\(range(qualifier))\n\(tail)"
+    }
+
+    /// A condition that holds if the statement is for a row of which another one holds. It can't be compiled
+    /// if it is about further tables.
+    package func isPending(where further: String) -> String {
+        let wanted = condition.map { "(\($0)\n) AND " } ?? ""
+        return
+            "EXISTS (SELECT 1 FROM \(table.quotedName) AS \(qualifier) WHERE \(wanted)\(further))"
     }
 
     /// A condition that holds as long as the table has a row that the statement is for; `nil` if it is

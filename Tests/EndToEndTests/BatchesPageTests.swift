@@ -72,10 +72,11 @@ import Testing
 
             A begun migration counts as applied, since some of its rows are changed. `rollback` and `redo` take
             it back first, also if a later one was applied out of order, and `downgrade` does, too: the SQL for
-            it is kept in the database when it begins. If there is none, they are refused, and name it. A folder that lacks it is refused, as one that lacks
-            an applied migration is.
+            it is kept in the database when it begins. If there is none, they are refused, and name it. A folder
+            that lacks it is refused, as one that lacks an applied migration is.
 
-            If a row is refused, the batches before it stay:
+            A row that is refused in the first batch leaves the migration pending, and nothing changed. If it
+            is in a later one, the batches before it stay:
             """
         )
         try page.write(
@@ -120,24 +121,42 @@ import Testing
             - A batch sees what those before it have changed. So a statement that reads the table that it
               changes is refused, other than row by row, also if it reads it through a view or a full-text
               index. An `INSERT` may ask with `EXISTS` or `IN` whether the row is there that it adds, by the key
-              of the row that it reads. `OR REPLACE` is refused, since it may delete other rows, and so are
-              functions that count changes, such as `total_changes()`.
+              of the row that it reads. Functions that count changes, such as `total_changes()`, are refused,
+              also in a trigger, and so is the time (`datetime('now')`), which is one for the whole statement
+              and another one for each batch: write a constant. A time that a trigger or a default writes is
+              that of the batch.
+            - `OR REPLACE` is refused, since it may delete other rows. Which of two rows with one key is kept by
+              `OR IGNORE`, `ON CONFLICT`, or a key that is declared so, depends on their order. So an `INSERT`
+              may have such a rule if each unique key of its table gets the key of the row that it reads, and it
+              reads no further table; an `UPDATE` if it changes no unique key. Numbers that SQLite gives to rows
+              are the same if the whole statement takes them by their key, which is looked up.
+            - `UPDATE … FROM` may have one table there, with `=` and a unique key of it in the condition: of
+              several rows for one, SQLite would take any.
             - A key must be a number, a blob, or text in UTF-8 without NUL characters. Infinite numbers, and any
               text as a key in a database in UTF-16, are refused. All keys of a table WITHOUT ROWID are looked
               at before the first batch; other tables go by their rowid.
             - A subquery such as `IN (SELECT …)` runs again in each batch. If it reads much, write `EXISTS`, which
               looks up each row in an index.
             - Foreign keys are enforced in each batch. If another table would be changed by one (`CASCADE`,
-              `SET NULL`), the batch is undone, and the run stops: change that table's rows first. If the table
-              of the statement has triggers, it is refused before the first batch.
+              `SET NULL`), the statement is refused before the first batch: change that table's rows first. If
+              others add such rows meanwhile, the batch is undone, and the run stops; if the table of the
+              statement has triggers, it is refused in any case. So are deletions from, and copies into, a table
+              whose rows refer to each other.
             - A trigger may write what the statement doesn't read: a log, a full-text index, another column. One
               that changes what the statement reads, such as a trigger that keeps one main address for each
               person, may reach rows of other batches, and is refused with its name. So is a trigger that
               changes rows by what is there (`count = count + 1`) if the whole statement would take the rows in
               another order than by their key.
             - Of several statements in a migration, a later one may not change what an earlier one reads: put it
-              into a migration of its own. It may delete rows of the table that the earlier one goes through:
-              each of its batches runs the earlier one first, so that no row is deleted before it was copied.
+              into a migration of its own. It may delete rows of the table that the earlier one changes: each of
+              its batches runs the earlier one first. It may not delete rows that the earlier one copies: what
+              others write between the two would be deleted without a copy. Delete in a later migration, with a
+              condition that finds only what was copied, such as `WHERE EXISTS (SELECT 1 FROM archive AS a WHERE
+              a.id = notes.id AND a.body IS notes.body)` with all columns, or do both without batches.
+            - A row that others delete from the new table, while an `INSERT` runs in batches, comes back if its
+              row in the old table is still there: the statement finds it missing. Let the app delete both.
+            - If others change the schema meanwhile, the statements are judged again before the next batch: a
+              trigger that may reach rows of other batches stops the run there.
             - If the text of a begun migration is changed, or its `migrate:batch` removed, `migrate` refuses it by
               name: some rows are as the old text made them. Put the old text back, or take it back: `rollback`
               uses the SQL that was kept when it began. One that has changed no row begins anew. A begun
@@ -151,8 +170,9 @@ import Testing
               checks after the last one.
             - The part that takes it back runs in one transaction.
             - With `--all-or-nothing`, in a dry run and for other tools, the statement runs as a whole, with
-              the same result: where that can't be proved, it is refused before the first batch, and `lint` and
-              a dry run say so.
+              the same result: where that can't be proved, it is refused before the first batch, and `lint`,
+              `plan` and a dry run say so. `plan` runs nothing, so it can't tell for a statement behind
+              migrations that are pending, too.
             - If others keep writing rows that the statement is for, it doesn't go over the table for ever: what
               is left after some times is done in the transaction that records the migration.
 

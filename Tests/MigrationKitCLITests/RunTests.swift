@@ -58,6 +58,72 @@ import Testing
         #expect(try pending() == [])
     }
 
+    // MARK: - Batches
+
+    /// What is refused before the first batch is refused by all that look at it, and nothing is begun.
+    @Test(arguments: [
+        (
+            "CREATE TABLE t (id INTEGER PRIMARY KEY, a REFERENCES t); INSERT INTO t VALUES (1, NULL), (2, 1);",
+            "DELETE FROM t WHERE id > 0"
+        ),
+        (
+            """
+            CREATE TABLE t (id INTEGER PRIMARY KEY); CREATE TABLE k (t REFERENCES t ON DELETE CASCADE);
+            INSERT INTO t VALUES (1); INSERT INTO k VALUES (1);
+            """,
+            "DELETE FROM t WHERE id > 0"
+        ),
+        (
+            """
+            CREATE TABLE t (id INTEGER PRIMARY KEY, a); INSERT INTO t VALUES (1, 7), (2, 7);
+            CREATE TABLE u (k UNIQUE ON CONFLICT REPLACE, t UNIQUE);
+            """,
+            "INSERT INTO u SELECT a, id FROM t WHERE NOT EXISTS (SELECT 1 FROM u WHERE u.t = t.id)"
+        ),
+    ])
+    func planDryRunAndRunRefuseABatchAlike(_ tables: String, _ sql: String) throws {
+        try tool.write("0004_tables", up: tables)
+        #expect(try tool.onStore("migrate").status == 0)
+        try tool.write("0005_batch", up: "-- migrate:batch rows=1\n\(sql);")
+        let results = [
+            try tool.onStore("plan", "--json"), try tool.onStore("migrate", "--dry-run", "--json"),
+            try tool.onStore("migrate", "--json"),
+        ]
+        for result in results {
+            #expect(result.status == 65)
+            let error = try result.jsonError()
+            #expect(error["code"] as? String == "unusableBatch")
+            #expect((error["hint"] as? String)?.contains("Batches that were done") == false)
+        }
+        #expect(try tool.onStore("migrate").stderr.contains("nothing has changed"))
+        #expect(try tool.onStore("status").stdout.contains("down") == true)
+        #expect(try tool.onStore("history").stdout.contains("begun") == false)
+        #expect(try tool.onStore("migrate", "--all-or-nothing", "--dry-run").status != 65)
+    }
+
+    @Test func onlyBatchesThatAreDoneAreSaidToStay() throws {
+        try tool.write(
+            "0004_tables",
+            up:
+                "CREATE TABLE t (id INTEGER PRIMARY KEY, a NOT NULL); INSERT INTO t VALUES (1, 1), (2, 1);"
+        )
+        #expect(try tool.onStore("migrate").status == 0)
+        for (id, isDone) in [(1, false), (2, true)] {
+            try tool.write(
+                "0005_batch",
+                up:
+                    "-- migrate:batch rows=1\nUPDATE t SET a = iif(id = \(id), NULL, 2) WHERE a = 1;"
+            )
+            let result = try tool.onStore("migrate")
+            #expect(result.status == 1)
+            #expect(
+                result.stderr.contains("Batches that were done before the error stay") == isDone
+            )
+            #expect(result.stderr.contains("nothing has changed") != isDone)
+            #expect(try tool.onStore("status").stdout.contains("begun") == isDone)
+        }
+    }
+
     // MARK: - Looking Before
 
     @Test func dryRunTellsAndChangesNothing() throws {

@@ -98,6 +98,18 @@ import Testing
         #expect(refusal?.reason.contains(reason) == true, "\(refusal?.reason ?? "")")
     }
 
+    @Test(arguments: [
+        ("INSERT INTO s SELECT a FROM t", false),
+        ("INSERT INTO s SELECT a FROM t AS q WHERE a", false),
+        ("INSERT INTO s SELECT a FROM t WHERE true ON CONFLICT DO NOTHING", false),
+        ("INSERT INTO s SELECT a FROM t JOIN u", true),
+        ("INSERT INTO s SELECT a FROM t q, u WHERE b", true),
+        ("UPDATE t SET a = 1", false),
+    ])
+    func furtherTablesAreKnown(_ sql: String, _ hasFurtherTables: Bool) throws {
+        #expect(try BatchStatement(sql).hasFurtherTables == hasFurtherTables)
+    }
+
     @Test func tableIsNamedWithoutItsQuotes() throws {
         #expect(try BatchStatement("DELETE FROM \"a \"\"b\"").table == "a \"b")
         #expect(try BatchStatement("INSERT INTO s SELECT 1 FROM main.U AS v").table == "U")

@@ -61,6 +61,7 @@ struct PlanCommand: StoreCommand, DatabaseCommand {
             transaction: allOrNothing ? .allOrNothing : .perStep
         )
         try store.folder?.checkForDrafts(in: steps.map(\.identifier))
+        if !allOrNothing { try store.runner.checkBatches(of: steps, in: store.writer) }
         let oldest = try store.runner.oldestWorking(in: store.writer)
         if json {
             try context.printJSON(

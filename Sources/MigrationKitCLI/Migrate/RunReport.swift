@@ -207,6 +207,12 @@ extension OpenStore {
         }
         let runsInBatches =
             !step.batches.isEmpty && !isRollback && options.transaction == .perStep
+        // Before the first batch that changes a row, all is undone.
+        if runsInBatches, let overview = try? runner.overview(of: writer),
+            overview.begun[identifier].map({ $0.rowsChanged == 0 }) ?? true
+        {
+            return .own
+        }
         return runsInBatches ? .batches : step.usesTransaction ? .own : .none
     }
 

@@ -11,7 +11,7 @@ struct BatchQuestions {
     /// What identifies a row of the table that is gone through: the columns of each of its unique keys.
     private let uniqueKeys: [Set<String>]
     /// The columns that rows are added with, folded, and what is selected for each.
-    private let added: [String: String]
+    let added: [String: String]
     private let columns: Set<String>
 
     init(_ sql: String, _ statement: BatchStatement, in db: Database) throws {
@@ -69,6 +69,8 @@ struct BatchQuestions {
                 items[items.count - 1].append(token)
             }
         }
+        // Nobody counts how many columns a star stands for.
+        guard !items.contains(where: { $0.last?.text == "*" }) else { return [:] }
         let texts = items.map { text($0.prefix { !$0.isWord("AS") }, of: statement) }
         return Dictionary(zip(list.isEmpty ? columns : list, texts)) { first, _ in first }
     }
@@ -147,7 +149,7 @@ struct BatchQuestions {
         }
     }
 
-    /// The column of the own row's key, if nothing but a number is added to it.
+    /// The column of the own row's key, if nothing but a whole number is added to it.
     private func key(_ tokens: ArraySlice<SQLTokens.Token>) -> String? {
         let owners = [statement.qualifier.unquotedName.foldedName, statement.table.foldedName]
         var rest = Array(tokens)[...]
@@ -160,9 +162,10 @@ struct BatchQuestions {
         }
         guard let name = rest.popFirst()?.name else { return nil }
         while let sign = rest.popFirst() {
-            guard ["+", "-"].contains(sign.text), rest.popFirst()?.kind == .number else {
-                return nil
-            }
+            // A larger one would make different keys the same.
+            guard ["+", "-"].contains(sign.text), let number = rest.popFirst(),
+                Int32(number.text) != nil
+            else { return nil }
         }
         return name
     }

@@ -16,6 +16,8 @@ struct BatchReach {
     private let assigned: Set<String>
     /// The names in the views and virtual tables that the statement names, by the names of these.
     private let behind: [String: Set<String>]
+    /// The text of the statement, and of these.
+    private let texts: [[SQLTokens.Token]]
     private let readsAllColumns: Bool
     /// The key of the table that is gone through.
     private let keyNames: Set<String>
@@ -45,7 +47,13 @@ struct BatchReach {
                 SELECT type, name, tbl_name, sql FROM sqlite_temp_schema WHERE type = 'trigger'
                 """
         )
-        behind = Self.namesBehind(objects, named: Set(names.keys))
+        let behind = Self.namesBehind(objects, named: Set(names.keys))
+        self.behind = behind
+        let reached = Set(behind.keys).union(behind.values.flatMap { $0 })
+        let views = objects.filter {
+            $0[0] == "view" && reached.contains(($0[1] as String).foldedName)
+        }
+        texts = [tokens] + views.map { SQLTokens($0[3]).tokens }
         keyNames = try Self.keyNames(of: statement.table, db)
         var own: [RowEffect] =
             switch statement.verb {
@@ -143,8 +151,9 @@ struct BatchReach {
     /// Why batches may have another result than the whole statement, as the end of a sentence; `nil` if
     /// they have the same.
     func obstacle(in db: Database) throws -> String? {
-        for name in ["changes", "total_changes", "last_insert_rowid"] where names[name] != nil {
-            return "\(name)() depends on the rows before"
+        for text in texts {
+            if let name = text.counter { return "\(name) depends on the rows before" }
+            if let name = text.momentary { return "\(name) has another value in each batch" }
         }
         let changed = statement.changed
         for (name, names) in behind.sorted(by: { $0.key < $1.key })
@@ -154,12 +163,20 @@ struct BatchReach {
                 before it
                 """
         }
-        if statement.verb == .insert,
-            try !BatchQuestions(sql, statement, in: db).areAboutOwnRows
-        {
+        let questions = try BatchQuestions(sql, statement, in: db)
+        if statement.verb == .insert, !questions.areAboutOwnRows {
             return """
                 it asks for other rows of '\(changed)' than that which it adds by its key, and a batch sees \
                 the batches before it
+                """
+        }
+        let conflicts = try BatchConflicts(texts[0], statement, adding: questions.added, in: db)
+        if let reason = try conflicts?.obstacle() ?? conflicts?.joinObstacle(in: db) {
+            return reason
+        }
+        if let trigger = triggers.first(where: { $0.counter != nil }) {
+            return """
+                \(trigger.counter ?? "") in the trigger '\(trigger.name)' depends on the rows before
                 """
         }
         if let trigger = triggers.first(where: { $0.effects == nil }) {
@@ -172,13 +189,30 @@ struct BatchReach {
                 perhaps in rows of other batches
                 """
         }
-        guard let trigger = triggers.first(where: { !$0.onlyAdds }), try !goesByKey(in: db) else {
-            return nil
+        let hasJoin = statement.verb == .insert && statement.hasFurtherTables
+        func isInOrder() throws -> Bool { try !hasJoin && goesByKey(in: db) }
+        if let conflicts, conflicts.numbersRows, try !isInOrder() {
+            return """
+                as a whole it may take the rows in another order than by their key, and the rows of \
+                '\(changed)' would get other numbers
+                """
         }
+        let trigger = try triggers.first { trigger in
+            try conflicts?.ownRule != nil || !trigger.onlyAdds || numbersRows(trigger, in: db)
+        }
+        guard let trigger, try !isInOrder() else { return nil }
         return """
             as a whole it takes the rows in another order than by their key, and the result of the \
             trigger '\(trigger.name)' may depend on that
             """
+    }
+
+    /// Whether rows that a trigger adds may get a number by their order, or stand in each other's way.
+    private func numbersRows(_ trigger: BatchTrigger, in db: Database) throws -> Bool {
+        try (trigger.effects ?? []).contains { effect in
+            guard let shape = try TableShape(effect.table, in: db) else { return false }
+            return shape.rowid != nil || !shape.rules.isEmpty
+        }
     }
 
     /// Whether the statement may read what another one, or a trigger, changes.
@@ -204,6 +238,23 @@ struct BatchReach {
         }
     }
 
+    /// Whether the key is in the order of its values, as for batches. One of a table WITHOUT
+    /// ROWID may not be.
+    private func isKeyAscending(in db: Database) throws -> Bool {
+        try Bool.fetchOne(
+            db,
+            sql: """
+                SELECT NOT EXISTS (
+                    SELECT 1 FROM pragma_table_list AS l, pragma_index_list(l.name, 'main') AS p,
+                        pragma_index_xinfo(p.name, 'main') AS i
+                    WHERE l.schema = 'main' AND l.name = ? COLLATE NOCASE AND l.wr AND p.origin = 'pk'
+                        AND i.key AND (i."desc" OR i.coll <> 'BINARY')
+                )
+                """,
+            arguments: [statement.table]
+        ) ?? false
+    }
+
     /// Whether the whole statement takes the rows in the order in which batches do.
     private func goesByKey(in db: Database) throws -> Bool {
         guard let plan = try? Row.fetchAll(db, sql: "EXPLAIN QUERY PLAN \(sql)") else {
@@ -218,6 +269,11 @@ struct BatchReach {
             })
         else { return false }
         let text = words.joined(separator: " ")
-        return !text.contains(" USING ") || text.contains(" PRIMARY KEY")
+        // The values of IN may come in the order of another index.
+        guard !text.contains("=?") || !texts[0].contains(where: { $0.isWord("IN") }) else {
+            return false
+        }
+        guard !text.contains(" USING ") || text.contains(" PRIMARY KEY") else { return false }
+        return try isKeyAscending(in: db)
     }
 }

@@ -12,8 +12,20 @@ struct BatchTable {
     private let keys: [String]
     private let isWithoutRowID: Bool
     private let index: String
+    /// The foreign keys by which a change of the statement's may touch other rows.
+    private let references: [Reference]
     /// What refuses a batch that changes another table by a foreign key; `nil` if none can.
-    private let action: String?
+    private var action: String? { references.lazy.compactMap(\.reason).first }
+
+    /// A foreign key to the table that is changed.
+    private struct Reference {
+        /// The table that has it, folded.
+        let child: String
+        /// Why it is an obstacle if the row that it refers to is changed; `nil` if SQLite does nothing then.
+        let reason: String?
+        /// Whether a row of the changed table has one that refers to it, given what it is called.
+        let hasChild: (_ qualifier: String) -> String
+    }
 
     /// - Parameter step: The step's identifier.
     /// - Throws: `MigrationKitError.unusableBatch(_:reason:)`.
@@ -35,7 +47,16 @@ struct BatchTable {
         if let reason = try reach.obstacle(in: db) {
             throw MigrationKitError.unusableBatch(name, reason: reason)
         }
-        action = try Self.action(of: batch, statement, in: db)
+        references = try Self.references(of: batch, statement, in: db)
+        guard !references.contains(where: { $0.child == statement.changed }) else {
+            throw MigrationKitError.unusableBatch(
+                name,
+                reason: """
+                    rows of '\(statement.changed)' refer to others of the same table, which may be in other \
+                    batches
+                    """
+            )
+        }
         // What they change can't be told from what a foreign key changes.
         if let action, try hasTrigger(in: db) {
             throw MigrationKitError.unusableBatch(name, reason: action)
@@ -44,35 +65,78 @@ struct BatchTable {
 
     /// Foreign keys are enforced in a batch, since others write meanwhile. What they do then to other
     /// tables, the statement doesn't say. <https://www.sqlite.org/foreignkeys.html#fk_actions>
-    private static func action(
+    private static func references(
         of batch: MigrationBatch,
         _ statement: BatchStatement,
         in db: Database
-    ) throws -> String? {
-        guard statement.verb != .insert else { return nil }
-        let assigned = SQLTokens(batch.sql).tokens[...].assignedNames
-        let references = try Row.fetchAll(
+    ) throws -> [Reference] {
+        let shape = try TableShape(statement.changed, in: db)
+        let assigned = SQLTokens(batch.sql).tokens[...].assignedNames.map(Set.init)
+        let added = try BatchQuestions(batch.sql, statement, in: db).added
+        let rows = try Row.fetchAll(
             db,
             sql: """
-                SELECT m.name, f.on_delete, f.on_update, f."to"
-                FROM main.sqlite_schema AS m, pragma_foreign_key_list(m.name) AS f
-                WHERE m.type = 'table' AND f."table" = ? COLLATE NOCASE
+                SELECT m.name, f.id, f.on_delete, f.on_update, f."from", coalesce(f."to", p.name)
+                FROM main.sqlite_schema AS m, pragma_foreign_key_list(m.name, 'main') AS f
+                    LEFT JOIN pragma_table_info(?1, 'main') AS p ON f."to" IS NULL AND p.pk = f.seq + 1
+                WHERE m.type = 'table' AND f."table" = ?1 COLLATE NOCASE ORDER BY 1, 2
                 """,
-            arguments: [statement.table]
+            arguments: [statement.changed]
         )
-        for reference in references {
-            let action: String = reference[statement.verb == .delete ? 1 : 2]
-            guard !["NO ACTION", "RESTRICT"].contains(action) else { continue }
-            let column = (reference[3] as String?)?.foldedName
-            if statement.verb == .update, let column, let assigned, !assigned.contains(column) {
-                continue
+        let keys = Dictionary(grouping: rows) { "\($0[1] as Int) \($0[0] as String)" }
+        return keys.sorted { $0.key < $1.key }.compactMap { _, rows in
+            let child: String = rows[0][0]
+            func names(_ place: Int) -> [String] { rows.map { ($0[place] as String?) ?? "" } }
+            let parents = Set(names(5).map(\.foldedName))
+            switch statement.verb {
+            case .delete: break
+            case .update:
+                guard let assigned else { break }
+                let isRowid = shape?.rowid.map(parents.contains) ?? true
+                let rowidNames = isRowid ? shape?.rowidNames ?? [] : []
+                guard !assigned.isDisjoint(with: parents.union(rowidNames)) else { return nil }
+            case .insert:
+                // Only the order counts: the row that is referred to must be there first.
+                let columns = names(4).map(\.foldedName)
+                let isOwn = child.foldedName == statement.changed
+                guard !isOwn || added.isEmpty || columns.contains(where: { added[$0] != nil })
+                else { return nil }
             }
-            return """
-                '\(reference[0] as String)' refers to '\(statement.table)' with \(action), and would be \
-                changed, too: change its rows first
-                """
+            let action: String = rows[0][statement.verb == .delete ? 2 : 3]
+            let acts = statement.verb != .insert && !["NO ACTION", "RESTRICT"].contains(action)
+            let pairs = zip(names(4), names(5))
+            return Reference(
+                child: child.foldedName,
+                reason: acts
+                    ? """
+                    '\(child)' refers to '\(statement.table)' with \(action), and would be changed, too: \
+                    change its rows first
+                    """ : nil
+            ) { qualifier in
+                let equal = pairs.map {
+                    "child.\($0.quotedName) = \(qualifier).\($1.quotedName)"
+                }
+                return """
+                    EXISTS (SELECT 1 FROM main.\(child.quotedName) AS child
+                    WHERE \(equal.joined(separator: " AND ")))
+                    """
+            }
         }
-        return nil
+    }
+
+    /// Throws if the statement would change another table by a foreign key now.
+    ///
+    /// - Parameter earlier: The statements before it. They may change the other table's rows first.
+    func checkActions(after earlier: ArraySlice<BatchTable>, in db: Database) throws {
+        for reference in references {
+            guard let reason = reference.reason,
+                !earlier.contains(where: { $0.statement.changed == reference.child })
+            else { continue }
+            let sql = statement.isPending(where: reference.hasChild(statement.qualifier))
+            // What is about further tables doesn't compile.
+            let reaches = (try? Bool.fetchOne(db, sql: "SELECT \(sql)")) ?? true
+            if reaches { throw MigrationKitError.unusableBatch(name, reason: reason) }
+        }
     }
 
     private func hasTrigger(in db: Database) throws -> Bool {
@@ -90,20 +154,44 @@ struct BatchTable {
     }
 
     /// Throws if a later statement of the step changes what this one reads: what others commit after its
-    /// batches couldn't be told from that.
+    /// batches couldn't be told from that. So does one whose rows must be changed before this one's, since
+    /// foreign keys are enforced in each batch.
     func check(before later: BatchTable, in db: Database) throws {
+        func refuse(_ reason: String) -> MigrationKitError {
+            .unusableBatch(later.name, reason: reason)
+        }
         for effect in later.reach.effects {
-            // Its batches run this statement first.
             let isRow = effect.kind == .delete && later.deletesRows(of: self)
-            guard !isRow, try reach.reads(effect, in: db) else { continue }
-            throw MigrationKitError.unusableBatch(
-                later.name,
-                reason: """
-                    it changes what an earlier statement of the migration reads of '\(effect.table)': \
-                    put it into a migration of its own
+            if isRow, statement.verb == .insert {
+                throw refuse(
                     """
+                    it deletes rows of '\(effect.table)', which an earlier statement of the migration copies, \
+                    and so what others write in between: put it into a later migration, with a condition \
+                    that finds only what was copied, or put both into one without batches
+                    """
+                )
+            }
+            // Its batches run this statement first.
+            guard !isRow, try reach.reads(effect, in: db) else { continue }
+            throw refuse(
+                """
+                it changes what an earlier statement of the migration reads of '\(effect.table)': \
+                put it into a migration of its own
+                """
             )
         }
+        let isInsert = statement.verb == .insert
+        guard isInsert == (later.statement.verb == .insert) else { return }
+        let (parent, child) = isInsert ? (later, self) : (self, later)
+        guard parent.references.contains(where: { $0.child == child.statement.changed }) else {
+            return
+        }
+        throw refuse(
+            """
+            rows of '\(child.statement.changed)' refer to those of '\(parent.statement.changed)': put it \
+            above the earlier statement
+            """
+        )
     }
 
     /// The number of values in a key.

@@ -27,10 +27,13 @@ struct BatchTrigger {
     let effects: [RowEffect]?
     /// Whether it only adds rows that are made of the changed one's values: their order is of no meaning.
     let onlyAdds: Bool
+    /// What in it depends on rows that were changed before, such as `changes()`.
+    let counter: String?
 
     init(name: String, table: String, sql: String) {
         (self.name, self.table) = (name, table.foldedName)
         let tokens = SQLTokens(sql).tokens
+        counter = tokens.counter
         let verbs = ["DELETE", "INSERT", "UPDATE"]
         let head = tokens.firstIndex { token in verbs.contains(where: token.isWord) }
         event = head.flatMap { tokens[$0].keyword }

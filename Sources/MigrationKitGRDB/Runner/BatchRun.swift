@@ -21,6 +21,9 @@ struct BatchRun {
     /// The time for batches is over.
     struct Paused: Error {}
 
+    /// Another program has changed the schema since the statements were judged.
+    private struct SchemaChanged: Error {}
+
     /// How long a batch should hold the lock, in seconds, unless it needs most of that for itself.
     private static let hold = 0.015...0.03
     /// After this many times through the table, there is another only if the last one has changed fewer
@@ -83,7 +86,7 @@ struct BatchRun {
         var known: KnownSchema?
         let older = try StepWatch.judging(&known, db) { _ in
             try StepTransaction(on: db, settings).run(step.identifier) { db in
-                let tables = try tables(of: step, in: db)
+                let tables = try judge(step, in: db)
                 for (batch, table) in zip(step.batches, tables) {
                     try batch.naming { try table.runForNoRow(in: db) }
                 }
@@ -109,9 +112,31 @@ struct BatchRun {
         return tables
     }
 
+    /// Throws what is known before the first batch to refuse it. Nothing is changed.
+    ///
+    /// - Throws: `MigrationKitError.unusableBatch(_:reason:)`.
+    @discardableResult
+    static func judge(_ step: MigrationStep<Database>, in db: Database) throws -> [BatchTable] {
+        let tables = try tables(of: step, in: db)
+        for (number, table) in tables.enumerated() {
+            try table.checkActions(after: tables[..<number], in: db)
+        }
+        return tables
+    }
+
     /// Throws what a run in batches would throw, in a dry run: it runs each statement as a whole, and then
-    /// this, which finds nothing to change.
-    static func tryOut(_ step: MigrationStep<Database>, in db: Database) throws {
+    /// once more, which finds nothing to change.
+    ///
+    /// - Parameter whole: Applies the step as a whole.
+    static func tryOut(
+        _ step: MigrationStep<Database>,
+        in db: Database,
+        _ whole: () throws -> Void
+    ) throws {
+        guard !step.batches.isEmpty else { return try whole() }
+        try step.requirements.run(in: db) { .requirementFailed(step: step.identifier, $0) }
+        try judge(step, in: db)
+        try whole()
         for (batch, table) in try zip(step.batches, tables(of: step, in: db)) {
             var key: [DatabaseValue]?
             repeat { key = try table.checkKeys(after: key, rows: 10_000, in: db) } while key != nil
@@ -133,22 +158,45 @@ struct BatchRun {
         try run.monitor.advance(to: begun.progress.rowsChanged, secondsLeft: nil)
     }
 
-    private mutating func carryOut(_ batch: MigrationBatch) throws {
-        let identifier = step.identifier
-        let number = begun.progress.statement
-        // A row that others have added since must not be gone before the statements above it have seen it.
-        let (table, earlier) = try run.writer.writeWithoutTransaction { db in
-            let table = try BatchTable(batch, of: identifier, in: db)
-            let earlier = try step.batches[..<number].map { batch in
-                (batch, try BatchTable(batch, of: identifier, in: db))
+    /// A statement, as it is judged with a schema.
+    private struct Judged {
+        let table: BatchTable
+        /// Those above it that must have seen a row before this one deletes it: others may have added it.
+        let earlier: [(MigrationBatch, BatchTable)]
+        let schemaVersion: Int
+    }
+
+    private func judge(_ number: Int) throws -> Judged {
+        try run.writer.writeWithoutTransaction { db in
+            try db.readingAtOnce {
+                let tables = try Self.tables(of: step, in: db)
+                let earlier = zip(step.batches, tables).prefix(number)
+                return Judged(
+                    table: tables[number],
+                    earlier: earlier.filter { tables[number].deletesRows(of: $0.1) },
+                    schemaVersion: try Self.schemaVersion(db)
+                )
             }
-            return (table, earlier.filter { table.deletesRows(of: $0.1) })
         }
-        // Another program may have written it.
+    }
+
+    private static func schemaVersion(_ db: Database) throws -> Int {
+        try Int.fetchOne(db, sql: "PRAGMA main.schema_version") ?? 0
+    }
+
+    /// Forgets keys that aren't the table's.
+    private mutating func checkProgress(_ table: BatchTable) {
         if let key = begun.progress.key, key.count != table.keyCount { begun.progress.key = nil }
         if let last = begun.progress.last, last.count != table.keyCount {
             begun.progress.last = nil
         }
+    }
+
+    private mutating func carryOut(_ batch: MigrationBatch) throws {
+        let number = begun.progress.statement
+        var judged = try judge(number)
+        // Another program may have written it.
+        checkProgress(judged.table)
         var pace = BatchPace(
             batch,
             holding: Self.hold,
@@ -162,7 +210,8 @@ struct BatchRun {
                 to: begun.progress.rowsChanged,
                 secondsLeft: estimate.secondsLeft
             )
-            let isOver = try run.writer.writeWithoutTransaction { db in
+            let isOver = try run.writer.writeWithoutTransaction { db -> Bool? in
+                let table = judged.table
                 try pace.look(db)
                 isDisturbed = isDisturbed || pace.isDisturbed
                 if begun.progress.last == nil {
@@ -172,8 +221,12 @@ struct BatchRun {
                 guard let last = begun.progress.last?.map(\.databaseValue),
                     let end = try table.end(after: key, upTo: last, rows: pace.rows, in: db)
                 else { return true }
-                try pace.timing { begin in
-                    try change(table, batch, earlier, after: key, through: end, db, begin)
+                do {
+                    try pace.timing { begin in
+                        try change(judged, batch, after: key, through: end, db, begin)
+                    }
+                } catch is SchemaChanged {
+                    return nil
                 }
                 if begun.progress.passes == 0 {
                     try estimate.note { try table.share(before: end, upTo: last, in: db) }
@@ -181,6 +234,12 @@ struct BatchRun {
                 try keepLogSmall(batch, db)
                 pace.leave(db)
                 return false
+            }
+            guard let isOver else {
+                judged = try judge(number)
+                checkProgress(judged.table)
+                isDisturbed = true
+                continue
             }
             if isOver {
                 if endPass(pace) { return }
@@ -201,9 +260,8 @@ struct BatchRun {
     ///
     /// - Parameter begin: Called when it has the lock.
     private mutating func change(
-        _ table: BatchTable,
+        _ judged: Judged,
         _ batch: MigrationBatch,
-        _ earlier: [(MigrationBatch, BatchTable)],
         after key: [DatabaseValue]?,
         through end: [DatabaseValue],
         _ db: Database,
@@ -213,9 +271,11 @@ struct BatchRun {
         var changes = 0
         try db.inTransaction(.immediate) {
             begin()
+            // A trigger that has come since may reach rows of other batches.
+            guard try Self.schemaVersion(db) == judged.schemaVersion else { throw SchemaChanged() }
             try StepTransaction(on: db, settings).run(step.identifier) { db in
                 try run.monitor.watching(db) {
-                    for (batch, table) in earlier + [(batch, table)] {
+                    for (batch, table) in judged.earlier + [(batch, judged.table)] {
                         changes += try batch.naming {
                             try table.runTwice(after: key, through: end, in: db)
                         }
@@ -319,13 +379,18 @@ struct BatchRun {
         begun = next
     }
 
+    /// Notes that the step isn't begun, if it has failed before it has changed a row.
+    func endIfNothingIsDone() {
+        guard begun.progress.rowsChanged == 0 else { return }
+        try? run.writer.write { try MigrationJournal.end(begun, $0) }
+    }
+
     /// Runs the statements for all rows. Only those that others have written since are left.
     private func changeTheRest(_ db: Database) throws -> Int {
         var changes = 0
         try StepTransaction(on: db, settings).run(step.identifier) { db in
             try run.monitor.watching(db) {
-                for batch in step.batches {
-                    let table = try BatchTable(batch, of: step.identifier, in: db)
+                for (batch, table) in try zip(step.batches, Self.tables(of: step, in: db)) {
                     changes += try batch.naming { try table.runForAll(in: db) }
                 }
             }

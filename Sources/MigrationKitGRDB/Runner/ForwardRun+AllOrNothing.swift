@@ -60,9 +60,13 @@ extension ForwardRun {
             let merged = step.mergedIdentifiers.intersection(applied)
             var older: OlderVersions?
             let seconds = try monitor.step(step.identifier, in: db) {
-                older = try apply(step, in: transaction, merged: merged, &left)
+                let whole = { older = try apply(step, in: transaction, merged: merged, &left) }
                 // Only a dry run is one transaction then.
-                if options.transaction == .perStep { try BatchRun.tryOut(step, in: db) }
+                if options.transaction == .perStep {
+                    try BatchRun.tryOut(step, in: db, whole)
+                } else {
+                    try whole()
+                }
             }
             try MigrationLedger.remove(merged, db)
             try MigrationLedger.insert(step.identifier, db)

@@ -165,6 +165,22 @@ extension ForwardRun {
         record: (Database) throws -> Void
     ) throws {
         var batches: BatchRun?
+        do {
+            try applyInBatches(step, plan, &batches, record)
+        } catch {
+            let goesOn = error is BatchRun.Paused || error is CancellationError
+            if !goesOn, !(error is LedgerChanged) { batches?.endIfNothingIsDone() }
+            throw error
+        }
+        monitor.finishStep()
+    }
+
+    private func applyInBatches(
+        _ step: MigrationStep<Database>,
+        _ plan: MigrationPlan?,
+        _ batches: inout BatchRun?,
+        _ record: (Database) throws -> Void
+    ) throws {
         let seconds = try monitor.stepInBatches(step.identifier) {
             runner.log?("🧱 Applying \(step.identifier) from \(step.sourceFile)")
             batches = try BatchRun(self, step)
@@ -192,7 +208,6 @@ extension ForwardRun {
             },
             record
         )
-        monitor.finishStep()
     }
 
     /// - Returns: What the block throws if a check fails.

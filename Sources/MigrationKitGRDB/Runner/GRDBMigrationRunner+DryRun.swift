@@ -140,6 +140,22 @@ extension GRDBMigrationRunner {
         if transaction == .allOrNothing { _ = try StepTransaction.checkAllOrNothing(steps) }
         return steps
     }
+
+    /// Throws what refuses steps before their first batch. That of a step behind one that runs as a whole
+    /// can't be told: it may be about what that one makes.
+    ///
+    /// - Parameters:
+    ///   - steps: The planned steps.
+    ///   - writer: The database. It is only read.
+    package func checkBatches(of steps: [Step], in writer: any DatabaseWriter) throws {
+        let first = steps.prefix { !$0.batches.isEmpty }
+        guard !first.isEmpty else { return }
+        try writer.writeWithoutTransaction { db in
+            try db.readingAtOnce {
+                for step in first { try BatchRun.judge(step, in: db) }
+            }
+        }
+    }
 }
 
 extension MigrationStep<Database> {

@@ -67,7 +67,7 @@ enum Repeatability {
         for setup in [[]] + trials.setups(for: batch, step.before) {
             do {
                 guard
-                    let fault = try fault(of: batch, statement, step.identifier, trials, setup)
+                    let fault = try fault(of: batch, statement, step, trials, setup)
                 else { continue }
                 findings.add(.notRepeatable, at: statement, fault.message, fix: fault.fix)
             } catch MigrationKitError.unusableBatch(_, let reason) {
@@ -102,7 +102,7 @@ enum Repeatability {
     private static func fault(
         of batch: MigrationBatch,
         _ statement: StatementRecord,
-        _ step: String,
+        _ step: StepRecord,
         _ trials: Trials,
         _ setup: [String]
     ) throws -> (message: String, fix: String)? {
@@ -116,7 +116,10 @@ enum Repeatability {
         else { return nil }
         func run() throws -> Int {
             database.execute("PRAGMA foreign_keys = ON")
-            return try database.read { try batch.runByRow(of: step, in: $0) }
+            let earlier = Array(step.batches.prefix(statement.number))
+            return try database.read {
+                try batch.runByRow(of: step.identifier, after: earlier, in: $0)
+            }
         }
         do {
             guard try run() > 0 else { return nil }

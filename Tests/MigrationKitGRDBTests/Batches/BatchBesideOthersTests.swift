@@ -124,13 +124,10 @@ import Testing
         #expect(report.steps.map(\.rowsChanged) == [2002])
     }
 
-    /// A row that comes when the first statement is over the table already must not be lost by the second.
-    @Test func rowsAreMovedBesideOthers() throws {
-        let copy = """
-            INSERT INTO gone (id, body) SELECT note.id, body FROM note
-            WHERE NOT EXISTS (SELECT 1 FROM gone WHERE gone.id = note.id)
-            """
-        let runner = try runner(copy, "DELETE FROM note WHERE id > 0")
+    /// A row that comes when the first statement is over the table already is changed by it before the
+    /// second looks at it.
+    @Test func rowsAreChangedAndDeletedBesideOthers() throws {
+        let runner = try runner(Self.fill, "DELETE FROM note WHERE size IS NULL OR size < 7")
         try runner.migrate(in: pool, upTo: "1")
         let other = try store.open()
         let options = MigrationOptions(budget: 0)
@@ -141,14 +138,55 @@ import Testing
             added += 1
             try other.write {
                 try $0.execute(
-                    sql: "INSERT INTO note (id, body) VALUES (?, 'late')",
+                    sql: "INSERT INTO note (id, body) VALUES (?, 'late and long')",
                     arguments: [1 + 3 * 66 * added]
                 )
             }
         }
         try other.close()
-        #expect(try number("SELECT count(*) FROM gone") == 1015)
-        #expect(try number("SELECT count(*) FROM note") == 0)
+        #expect(try number("SELECT count(*) FROM note WHERE body LIKE 'late%'") == 15)
+        #expect(try number("SELECT count(*) FROM note") == 1015 - 9)
+    }
+
+    /// A trigger that another program makes meanwhile is judged before the next batch.
+    @Test(arguments: [true, false]) func schemaOfTheBatchIsJudged(_ isHarmless: Bool) throws {
+        let runner = try GRDBMigrationRunner(steps: [
+            Self.notes,
+            MigrationStep(
+                identifier: "2",
+                batched: [MigrationBatch(Self.fill, rows: 10, pause: 0.01)]
+            ),
+        ])
+        try runner.migrate(in: pool, upTo: "1")
+        let other = try store.open()
+        let change =
+            isHarmless
+            ? "INSERT INTO log VALUES (-1)" : "UPDATE note SET size = 0 WHERE id = new.id + 300"
+        let thread = Thread {
+            try? other.writeWithoutTransaction { db in
+                try db.execute(sql: "PRAGMA busy_timeout = 10000")
+                while try Int.fetchOne(db, sql: "SELECT count(size) FROM note") == 0 {}
+                try db.execute(
+                    sql: "CREATE TRIGGER late AFTER UPDATE ON note BEGIN \(change); END"
+                )
+            }
+        }
+        thread.start()
+        if isHarmless {
+            try runner.migrate(in: pool)
+            #expect(try number("SELECT count(size) FROM note") == 1000)
+            #expect(try number("SELECT count(*) FROM log WHERE id = -1") ?? 0 > 0)
+        } else {
+            let error = #expect(throws: MigrationKitError.self) { try runner.migrate(in: pool) }
+            guard case .unusableBatch("2", let reason) = error else {
+                Issue.record("\(String(describing: error))")
+                return
+            }
+            #expect(reason.contains("the trigger 'late'"), "\(reason)")
+            #expect(try number("SELECT count(size) FROM note") ?? 0 < 1000)
+            #expect(try number("SELECT count(*) FROM note WHERE size = 0") == 0)
+        }
+        try other.close()
     }
 
     /// What triggers and full-text indexes add is no row of the step's.

@@ -78,6 +78,19 @@ import Testing
     private func begin(_ state: State, hasWayBack: Bool = true) throws {
         let runner = try runner(Self.notes, Self.tags, Self.fill(state, hasWayBack: hasWayBack))
         #expect(throws: (any Error).self) { try runner.migrate(in: writer) }
+        if state == .beforeTheFirstBatch {
+            // An error there leaves nothing begun, but a kill does.
+            try writer.write {
+                try $0.execute(
+                    sql: """
+                        UPDATE grdb_migrationkit_journal SET progress = json_object(
+                            'statement', 0, 'passes', 0, 'changes', 0, 'changesBefore', 0,
+                            'rowsChanged', 0, 'waits', 0
+                        ) WHERE event = 'begun'
+                        """
+                )
+            }
+        }
         #expect(try state.rows.contains(filled))
         #expect(try runner.overview(of: writer).begun["3"]?.rowsChanged == filled)
     }

@@ -9,5 +9,6 @@ UPDATE notes SET size = length(body) WHERE size IS NULL AND body IS NOT NULL;
 -- migrate:batch rows=10
 INSERT INTO copies (note, body)
 SELECT id, body FROM notes AS n WHERE NOT EXISTS (SELECT 1 FROM copies WHERE note = n.id);
+-- migration: 0004_gone
 -- migrate:batch
 DELETE FROM notes WHERE state = 'gone';
