@@ -46,7 +46,7 @@ extension LintTests {
         try writeSettings()
         try inCheckout("chmod a+rwX migrations migrations/* migrationkit.toml .")
         try expectChecksToPass()
-        try tool.folder.write("new.db", [])
+        try tool.folder.write("new.db", Array(repeating: 1, count: 4096))
         try expectNoStoreIsOpened("chmod go-w migrationkit.toml")
         #expect(try tool.folder.data("new.db").isEmpty)
         try FileManager.default.removeItem(atPath: tool.folder.path("new.db"))
@@ -62,7 +62,7 @@ extension LintTests {
         try makeRepository()
         try inCheckout("chown -R 12345:12345 .")
         try expectChecksToPass()
-        try tool.folder.write("new.db", [])
+        try tool.folder.write("new.db", Array(repeating: 1, count: 4096))
         try expectNoStoreIsOpened("the settings file migrationkit.toml belongs to another user")
 
         // Git has a rule of its own, and says how to keep it.

@@ -203,11 +203,11 @@ private struct StatusReport {
             let then =
                 switch (row.state, row.mark) {
                 case ("unknown", _):
-                    ": 'migrate' goes on if its file is back, 'downgrade' takes it back."
+                    ":\n  'migrate' goes on if its file is back, 'downgrade' takes it back."
                 case (_, "changed"):
                     """
-                    , and was changed since: 'migrate' refuses. Put its old text back, or take it back with \
-                    'rollback'.
+                    , and was changed since: 'migrate' refuses.
+                      Put its old text back, or take it back with 'rollback'.
                     """
                 default: pending.isRefused ? "." : ": 'migrate' goes on."
                 }
