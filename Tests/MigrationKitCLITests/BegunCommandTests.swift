@@ -60,7 +60,10 @@ import Testing
         }
         let status = try tool.onStore("status").stdout
         #expect(status.contains(/changed +0002_c/), "\(status)")
-        #expect(status.contains("'migrate' refuses. Put its old text back"), "\(status)")
+        #expect(
+            status.contains("Put its old text back, or take it back with 'rollback'."),
+            "\(status)"
+        )
         #expect(!status.contains("'migrate' applies"), "\(status)")
         #expect(!status.contains("'repair' accepts"), "\(status)")
         #expect(try tool.onStore("verify", "--full").stdout.contains("'0002_c' was changed"))
