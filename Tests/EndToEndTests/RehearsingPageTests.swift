@@ -155,8 +155,8 @@ import Testing
             ```
 
             `migrate --dry-run` needs no copy and no room for one: it runs everything in the database itself,
-            in one transaction, and undoes it. Nobody can write meanwhile, and it can't run what doesn't run in
-            a transaction.
+            in one transaction, and undoes it. Nobody can write meanwhile. From the first migration on that doesn't
+            run in a transaction, it only names them.
             """
         )
     }
