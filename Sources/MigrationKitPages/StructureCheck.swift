@@ -16,9 +16,10 @@ import Synchronization
 /// tables, foreign keys, the order of collations, and whether an index fits its table. Two databases
 /// with the same schema and the same ``TreeContent`` of each b-tree keep or break them alike.
 package struct StructureCheck: Sendable {
-    private let keys: ContentKeys
+    /// The finding about the first page that nothing leads to.
     static let neverUsed = "is never used"
 
+    private let keys: ContentKeys
     private let readsFreePages: Bool
     private let mostFindings: Int
 
@@ -63,7 +64,7 @@ package struct StructureCheck: Sendable {
             findings.contains { finding in
                 finding.firstMatch(of: /can't be read \(SQLite (\d+)\)/)
                     .flatMap { Int32($0.1) }.map {
-                        CipherCode($0).primary == CipherCode.shortRead & 0xff
+                        CipherCode($0).primary == CipherCode(CipherCode.failedRead).primary
                     } ?? false
             }
         }

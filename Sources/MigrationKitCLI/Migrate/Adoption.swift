@@ -279,7 +279,8 @@ extension OpenStore {
         } catch {
             let next = runner.steps.first { !recorded.contains($0.identifier) }
             if !recorded.isEmpty, next?.usesTransaction != false {
-                // Whoever has the lock now goes on from the record.
+                // Without waiting: a process that has the lock by now may be running from the record,
+                // which then stays.
                 let options = MigrationOptions(lockTimeout: 0)
                 if (try? runner.forgetRecorded(recorded, in: writer, options: options)) == true {
                     forgotten()

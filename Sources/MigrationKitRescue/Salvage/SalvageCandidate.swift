@@ -39,7 +39,7 @@ extension SalvageCandidate {
     /// own. One that is the file's own wins, as it does in SQLite.
     ///
     /// - Parameters:
-    ///   - isOfOtherState: Whether the versions of the first page say that it is of another time.
+    ///   - isOfOtherState: Whether it belongs to another state of the file, so that no opening takes it.
     ///   - isWhole: Whether none of its pages is damaged.
     ///   - alone: The file without it.
     func reasonToLeaveOut(
