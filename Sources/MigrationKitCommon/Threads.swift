@@ -6,6 +6,10 @@ import Foundation
 /// Every thread of the library is one of these. None is of the global queues: all of those may be
 /// blocked, perhaps waiting for this; and on Linux, Swift's tasks run on them, such as the one that
 /// cancels the work.
+///
+/// When a work is done, what it held is gone before the next one begins. Who waits for a work must wait
+/// for that, too: a program may end then, and SQLCipher frees all memory at its end, beside a thread that
+/// would still be closing a connection.
 package struct OwnThread: Sendable {
     private let queue = DispatchQueue(label: "MigrationKit")
 
@@ -32,7 +36,16 @@ package func onOwnThread<Value: Sendable>(
     _ work: @escaping @Sendable () throws -> Value
 ) async throws -> Value {
     try await withCheckedThrowingContinuation { continuation in
-        OwnThread().run { continuation.resume(with: Result(catching: work)) }
+        let thread = OwnThread()
+        let outcome = Locked<Result<Value, any Error>?>(nil)
+        thread.run {
+            let result = Result(catching: work)
+            outcome.withLock { $0 = result }
+        }
+        thread.run {
+            guard let result = outcome.withLock({ $0.take() }) else { return }
+            continuation.resume(with: result)
+        }
     }
 }
 
@@ -40,13 +53,14 @@ package func onOwnThread<Value: Sendable>(
 
 /// Work on another thread, which goes on while the caller does something else.
 package final class WorkAlongside<Value: Sendable>: Sendable {
+    private let thread = OwnThread()
     private let end = DispatchGroup()
     private let outcome = Locked<Result<Value, any Error>?>(nil)
 
     /// Begins the work.
     package init(_ work: @escaping @Sendable () throws -> Value) {
         end.enter()
-        OwnThread().run { [self] in
+        thread.run { [self] in
             let result = Result(catching: work)
             outcome.withLock { $0 = result }
             end.leave()
@@ -57,7 +71,8 @@ package final class WorkAlongside<Value: Sendable>: Sendable {
     ///
     /// - Returns: The result; `nil` if the work goes on.
     package func result(within limit: Duration) -> Result<Value, any Error>? {
-        _ = end.wait(timeout: .now() + limit / .seconds(1))
+        guard end.wait(timeout: .now() + limit / .seconds(1)) == .success else { return nil }
+        thread.finish()
         return outcome.withLock { $0 }
     }
 

@@ -19,6 +19,34 @@ import Testing
         #expect(done.withLock { $0 } == Array(0..<1000))
     }
 
+    /// Takes some time to go, as a connection does that is closed.
+    private final class Held: Sendable {
+        let isGone: Locked<Bool>
+
+        init(_ isGone: Locked<Bool>) { self.isGone = isGone }
+
+        deinit {
+            Thread.sleep(forTimeInterval: 0.1)
+            isGone.withLock { $0 = true }
+        }
+    }
+
+    @Test func whatAWorkHeldIsGoneWhenItsResultIsThere() throws {
+        func begin() -> (work: WorkAlongside<Int>, isGone: Locked<Bool>) {
+            let isGone = Locked(false)
+            let held = Held(isGone)
+            let work = WorkAlongside {
+                // This function has ended meanwhile, and only the thread holds it.
+                Thread.sleep(forTimeInterval: 0.1)
+                return held.isGone.withLock { $0 ? 1 : 2 }
+            }
+            return (work, isGone)
+        }
+        let (work, isGone) = begin()
+        #expect(try work.result().get() == 2)
+        #expect(isGone.withLock { $0 })
+    }
+
     // MARK: - One Beside Another
 
     @Test func workAlongsideGoesOnWhileTheCallerWaits() throws {
