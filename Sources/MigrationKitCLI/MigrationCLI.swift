@@ -173,7 +173,7 @@ public enum MigrationCLI {
 
     static func run(arguments: [String], context: CommandContext) throws {
         try Program.$host.withValue(context.host) {
-            try Program.$meaning.withValue({ meaning(of: $0, after: $1) }) {
+            try Program.$meaning.withValue(Program.Meaning { meaning(of: $0, after: $1) }) {
                 do {
                     try parseAndRun(arguments: arguments, context: context)
                 } catch {

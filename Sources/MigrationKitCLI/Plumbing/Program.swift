@@ -8,10 +8,13 @@ enum Program {
     @TaskLocal static var host = MigrationCLIHost.standalone
 
     /// What a word means that stands after the name of a command, which knows no other commands.
-    @TaskLocal static var meaning: @Sendable (_ word: String, _ command: String) -> String? = {
-        _,
-        _ in nil
+    ///
+    /// Not the function itself: Swift 6.3's optimizer names no type of it, and a program ends at start.
+    struct Meaning: Sendable {
+        let of: @Sendable (_ word: String, _ command: String) -> String?
     }
+
+    @TaskLocal static var meaning = Meaning { _, _ in nil }
 
     /// Its name in help texts.
     static var name: String {

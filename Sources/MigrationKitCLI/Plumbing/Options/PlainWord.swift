@@ -40,7 +40,7 @@ struct PlainWord<Command: DatabaseCommand> {
             throw refusal("is a migration", advice(on: migration))
         }
         guard !isThere else { return }
-        if let meaning = Program.meaning(word, name) {
+        if let meaning = Program.meaning.of(word, name) {
             throw refusal("isn't a database", "\(meaning)\n\(file)")
         }
         if Command.createsDatabase { try checkCreates() }
@@ -133,7 +133,7 @@ struct PlainWord<Command: DatabaseCommand> {
     private var looksLikeDatabase: Bool {
         guard !word.hasPrefix("file:") else { return false }
         guard let dot = last.lastIndex(of: ".") else {
-            return !folder.isEmpty && Program.meaning(last, name) == nil
+            return !folder.isEmpty && Program.meaning.of(last, name) == nil
         }
         return Self.endings.contains(last[last.index(after: dot)...].lowercased())
     }
