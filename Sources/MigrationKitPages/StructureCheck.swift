@@ -59,15 +59,8 @@ package struct StructureCheck: Sendable {
             )
         }
 
-        /// Whether the disk failed to give a page.
-        package var hasReadFailure: Bool {
-            findings.contains { finding in
-                finding.firstMatch(of: /can't be read \(SQLite (\d+)\)/)
-                    .flatMap { Int32($0.1) }.map {
-                        CipherCode($0).primary == CipherCode(CipherCode.failedRead).primary
-                    } ?? false
-            }
-        }
+        /// Why the disk failed to give a page; `nil` if it gave all that were asked for.
+        package fileprivate(set) var readFailure: CipherCode?
 
         /// Notes each index that has more or fewer entries than its table has rows.
         fileprivate mutating func checkCounts() {
@@ -147,6 +140,7 @@ package struct StructureCheck: Sendable {
         }
         walker.findUnused(reached)
         report.findings += walkers.flatMap(\.findings)
+        report.readFailure = walkers.compactMap(\.readFailure).first
 
         var results = [(TreeContent, StoredColumns)](
             repeating: (TreeContent(), StoredColumns()),

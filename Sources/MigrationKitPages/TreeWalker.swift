@@ -19,6 +19,7 @@ final class TreeWalker: @unchecked Sendable {
     // `@unchecked`: one thread at a time uses it.
 
     private(set) var findings: [String] = []
+    private(set) var readFailure: CipherCode?
     private(set) var results: [(index: Int, content: TreeContent, columns: StoredColumns)] = []
 
     private let reader: PageReader
@@ -79,6 +80,7 @@ final class TreeWalker: @unchecked Sendable {
         do {
             try reader.read(page, into: buffer.page)
         } catch {
+            if error.isReadFailure { readFailure = error }
             note(page, "can't be read (SQLite \(error.rawValue))")
             return false
         }

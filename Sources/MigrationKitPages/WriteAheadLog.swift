@@ -28,6 +28,16 @@ public struct WriteAheadLog: Equatable, Sendable {
     /// The pages of finished transactions in the log, each with its last frame, counted from 0.
     package private(set) var committedPages = PageNumbers()
 
+    /// Whether each of the database's pages is in a committed frame from some frame on.
+    ///
+    /// - Parameter frame: Counted from 0.
+    package func hasEveryPage(from frame: Int = 0) -> Bool {
+        let lockPage = DatabaseHeader.lockPage(pageSize: pageSize)
+        return (1..<databaseSize + 1).allSatisfy {
+            $0 == lockPage || committedPages[$0].map { $0 >= frame } == true
+        }
+    }
+
     package static let headerCount = 32
     static let frameHeaderCount = 24
 

@@ -135,11 +135,7 @@ struct VerificationRun {
         }
         // A change of the key writes every page once more. The frames before it have the former key.
         let formerCount = zip(found, 1...).prefix { $0.frame == $1 }.count
-        let lockPage = DatabaseHeader.lockPage(pageSize: log.pageSize)
-        let areReplaced = (1..<log.databaseSize + 1).allSatisfy {
-            $0 == lockPage || log.committedPages[$0] ?? -1 >= formerCount
-        }
-        return areReplaced ? Array(found.dropFirst(formerCount)) : found
+        return log.hasEveryPage(from: formerCount) ? Array(found.dropFirst(formerCount)) : found
     }
 
     // MARK: - The Opening

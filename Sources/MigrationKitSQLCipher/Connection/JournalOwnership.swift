@@ -217,8 +217,8 @@ package struct JournalOwnership {
                         try DecryptedPages(plaintext: bytes)
                     }
                 let report = try StructureCheck(keys: ContentKeys()).run(pages)
-                if report.hasReadFailure {
-                    throw FileInspection.cannotRead(file, CipherCode(CipherCode.failedRead))
+                if let failure = report.readFailure {
+                    throw FileInspection.cannotRead(file, failure)
                 }
                 return report.findings.isEmpty
             } catch is CipherCode {
@@ -314,10 +314,9 @@ package struct JournalOwnership {
         guard let header = database.header(of: database.firstPage) else {
             // The page is torn, or it has the key before a change of the key, of which the log has all
             // pages.
-            let replacesAll = log.committedPages.contains(1...log.databaseSize, of: form.pageSize)
             // A torn page has parts of the log's version. A single page has no rows.
             let isOwn =
-                isNext == true && replacesAll || database.pageCount <= 1
+                isNext == true && log.hasEveryPage() || database.pageCount <= 1
                 || firstPages.contains { $0.hasSector(of: database.firstPage) }
             return try isOwn || database.hasIntactPage() ? nil : .database
         }
