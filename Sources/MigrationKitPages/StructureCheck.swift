@@ -200,7 +200,7 @@ package struct StoredObject: Hashable, Sendable {
     /// Reads a row of `sqlite_schema`.
     ///
     /// - Parameters:
-    ///   - record: With ``TreePageView/slack`` bytes after it.
+    ///   - record: The whole record, whose header is valid.
     ///   - encoding: 2 and 3 mean UTF-16. <https://www.sqlite.org/fileformat.html#text_encoding>
     init?(record: [UInt8], encoding: UInt8) {
         let columns = record.withUnsafeBytes(RecordHeader.values(of:))

@@ -152,8 +152,7 @@ enum RecordHeader {
     /// Whether a header fits its record.
     ///
     /// - Parameters:
-    ///   - bytes: The record's beginning with the whole header, and ``TreePageView/slack`` bytes
-    ///     after it.
+    ///   - bytes: The record's beginning with the whole header, or more.
     ///   - count: The size of the record.
     ///   - each: Called with the type of each value and its start in the record.
     @inline(__always)
@@ -163,26 +162,29 @@ enum RecordHeader {
         each: (_ type: UInt64, _ start: Int) -> Void = { _, _ in }
     ) -> Bool {
         var place = 0
-        let end = bytes.varint(&place)
-        guard end <= UInt64(min(count, most)), place <= end else { return false }
-        var start = Int(end)
-        while place < Int(end) {
-            let type = bytes.varint(&place)
-            guard let size = size(of: type), start + size <= count else { return false }
+        guard let headerCount = bytes.varint(&place, end: bytes.count),
+            headerCount <= UInt64(min(count, most, bytes.count)), place <= headerCount
+        else { return false }
+        let end = Int(headerCount)
+        var start = end
+        while place < end {
+            guard let type = bytes.varint(&place, end: end), let size = size(of: type),
+                start + size <= count
+            else { return false }
             each(type, start)
             start += size
         }
-        return place == Int(end) && start == count
+        return start == count
     }
 
     /// Where the values of a record are, whose header is valid.
     static func values(of bytes: UnsafeRawBufferPointer) -> [Range<Int>] {
         var place = 0
-        let end = Int(clamping: bytes.varint(&place))
+        let end = Int(clamping: bytes.varint(&place, end: bytes.count) ?? 0)
         var values: [Range<Int>] = []
         var start = end
-        while place < end {
-            let count = size(of: bytes.varint(&place)) ?? 0
+        while let type = bytes.varint(&place, end: end) {
+            let count = size(of: type) ?? 0
             values.append(start..<start + count)
             start += count
         }
@@ -237,7 +239,7 @@ package struct StoredColumns: Sendable {
     /// Adds a row.
     ///
     /// - Parameters:
-    ///   - record: Its beginning with the whole header, and ``TreePageView/slack`` bytes after it.
+    ///   - record: Its beginning with the whole header, or more.
     ///   - count: The size of the record.
     ///   - isWhole: Whether all of the record is there.
     /// - Returns: Whether the header fits the record.

@@ -27,31 +27,59 @@ package enum TreeKind: UInt8, Sendable {
     }
 }
 
+/// A cell of a b-tree's page.
+package struct TreeCell {
+    /// On an inner page: the page whose keys come before the cell's; otherwise 0.
+    package private(set) var child = 0
+    /// On a page of a table: the rowid; otherwise 0.
+    package private(set) var rowid: Int64 = 0
+    /// The size of the whole payload, in bytes; 0 on an inner page of a table.
+    package private(set) var payloadCount = 0
+    /// Where the payload, or its beginning, is on the page.
+    package private(set) var local = 0..<0
+    /// The first overflow page.
+    package private(set) var overflow: Int?
+    /// The position of the cell on the page.
+    let offset: Int
+    private(set) var end = 0
+
+    /// - Returns: `nil` if the cell isn't within the page.
+    @inline(__always)
+    fileprivate init?(
+        _ bytes: UnsafeRawBufferPointer,
+        at offset: Int,
+        _ kind: TreeKind,
+        _ usableSize: Int
+    ) {
+        self.offset = offset
+        var place = offset
+        if !kind.isLeaf {
+            guard place + 4 <= usableSize else { return nil }
+            child = bytes.word(place)
+            place += 4
+        }
+        if kind != .innerTable {
+            guard let count = bytes.varint(&place, end: usableSize), count <= UInt64(Int32.max)
+            else { return nil }
+            payloadCount = Int(count)
+        }
+        if kind.isTable {
+            guard let rowid = bytes.varint(&place, end: usableSize) else { return nil }
+            self.rowid = Int64(bitPattern: rowid)
+        }
+        let localCount = kind.localCount(of: payloadCount, usableSize: usableSize)
+        end = place + localCount
+        guard end <= usableSize else { return nil }
+        local = place..<end
+        guard localCount < payloadCount else { return }
+        guard end + 4 <= usableSize else { return nil }
+        overflow = bytes.word(end)
+        end += 4
+    }
+}
+
 /// A page of a b-tree in a buffer. It is valid as long as the buffer's content.
 struct TreePageView {
-    struct Cell {
-        /// On an inner page: the page whose keys come before the cell's.
-        var child = 0
-        /// On a page of a table.
-        var rowid: Int64 = 0
-        /// The size of the whole payload, in bytes; 0 on an inner page of a table.
-        var payloadCount = 0
-        /// The position of the payload, or its beginning, on the page.
-        var start = 0
-        var localCount = 0
-        /// The first overflow page; 0 if there is none.
-        var overflow = 0
-        /// The position of the cell on the page.
-        var offset = 0
-        var end = 0
-
-        var local: Range<Int> { start..<(start + localCount) }
-    }
-
-    /// How many bytes a buffer has after the page, so that a cell whose beginning is damaged can be
-    /// read without looking at the end of the page after each byte.
-    static let slack = 32
-
     private let bytes: UnsafeRawBufferPointer
     private let usableSize: Int
     private let start: Int
@@ -61,7 +89,7 @@ struct TreePageView {
     private let content: Int
 
     /// - Parameters:
-    ///   - bytes: The page, and ``slack`` bytes after it.
+    ///   - bytes: The page.
     ///   - number: Its number, from 1.
     ///   - usableSize: The size of a page without the reserved bytes at its end.
     /// - Returns: `nil` if it can't be a b-tree page.
@@ -74,7 +102,7 @@ struct TreePageView {
         cellCount = bytes.half(start + 3)
         // 0 means 65536.
         content = bytes.half(start + 5) == 0 ? 65536 : bytes.half(start + 5)
-        guard start + kind.headerCount + 2 * cellCount <= content, content <= usableSize else {
+        guard pointers + 2 * cellCount <= content, content <= usableSize else {
             return nil
         }
     }
@@ -82,36 +110,23 @@ struct TreePageView {
     /// On an inner page: the page whose keys come after those of all cells.
     var rightmost: Int { bytes.word(start + 8) }
 
-    /// - Returns: `nil` if the cell isn't within the page's content.
+    /// - Parameter isStrict: Whether SQLite must have written the cell so: after the page's beginning of
+    ///   content, and with the place of a free block, which it becomes when it is deleted. Otherwise, it
+    ///   only must be readable.
+    /// - Returns: `nil` if it isn't.
     @inline(__always)
-    func cell(_ index: Int) -> Cell? {
-        let offset = bytes.half(start + kind.headerCount + 2 * index)
-        guard offset >= content, offset <= usableSize - 4 else { return nil }
-        var cell = Cell()
-        cell.offset = offset
-        var place = offset
-        if !kind.isLeaf {
-            cell.child = bytes.word(place)
-            place += 4
-        }
-        if kind != .innerTable {
-            let count = bytes.varint(&place)
-            guard count <= UInt64(Int32.max) else { return nil }
-            cell.payloadCount = Int(count)
-        }
-        if kind.isTable { cell.rowid = Int64(bitPattern: bytes.varint(&place)) }
-        cell.start = place
-        cell.localCount = kind.localCount(of: cell.payloadCount, usableSize: usableSize)
-        cell.end = place + cell.localCount
-        if cell.localCount < cell.payloadCount {
-            guard cell.end + 4 <= usableSize else { return nil }
-            cell.overflow = bytes.word(cell.end)
-            cell.end += 4
-        }
-        // A cell takes at least the place of a free block, which it becomes when it is deleted.
-        cell.end = max(cell.end, offset + 4)
-        return cell.end <= usableSize ? cell : nil
+    func cell(_ index: Int, isStrict: Bool = true) -> TreeCell? {
+        let offset = bytes.half(pointers + 2 * index)
+        guard offset >= (isStrict ? content : pointers + 2 * cellCount),
+            offset <= usableSize - (isStrict ? 4 : 0)
+        else { return nil }
+        return TreeCell(bytes, at: offset, kind, usableSize)
     }
+
+    /// How many bytes are in gaps too small for a free block.
+    var fragmentCount: Int { Int(bytes[start + 7]) }
+
+    private var pointers: Int { start + kind.headerCount }
 
     // MARK: - The Use of Each Byte
 
@@ -132,7 +147,7 @@ struct TreePageView {
             else { return false }
             block = next
         }
-        return usableSize - content - usage.count == Int(bytes[start + 7])
+        return usableSize - content - usage.count == fragmentCount
     }
 }
 
@@ -185,24 +200,42 @@ extension UnsafeRawBufferPointer {
         Int(UInt32(bigEndian: loadUnaligned(fromByteOffset: offset, as: UInt32.self)))
     }
 
-    /// A number of one to nine bytes, which must be there.
-    /// <https://www.sqlite.org/fileformat.html#varint>
+    /// A number of one to nine bytes. <https://www.sqlite.org/fileformat.html#varint>
     ///
-    /// - Parameter place: Its start; afterwards, its end.
+    /// - Parameters:
+    ///   - place: Its start; afterwards, its end.
+    ///   - end: The end of the bytes that it may use.
+    /// - Returns: `nil` if it doesn't end before.
     @inline(__always)
-    func varint(_ place: inout Int) -> UInt64 {
+    func varint(_ place: inout Int, end: Int) -> UInt64? {
+        guard place < end else { return nil }
         var byte = self[place]
         place += 1
         if byte < 0x80 { return UInt64(byte) }
         var value = UInt64(byte & 0x7f)
         for _ in 0..<7 {
+            guard place < end else { return nil }
             byte = self[place]
             place += 1
             value = value << 7 | UInt64(byte & 0x7f)
             if byte < 0x80 { return value }
         }
+        guard place < end else { return nil }
         byte = self[place]
         place += 1
         return value << 8 | UInt64(byte)
+    }
+}
+
+extension [UInt8] {
+    /// A number of one to nine bytes. <https://www.sqlite.org/fileformat.html#varint>
+    ///
+    /// - Parameters:
+    ///   - place: Its start; afterwards, its end.
+    ///   - end: The end of the bytes that it may use.
+    /// - Returns: `nil` if it doesn't end before.
+    package func varint(_ place: inout Int, end: Int) -> Int64? {
+        withUnsafeBytes { $0.varint(&place, end: Swift.min(end, count)) }
+            .map(Int64.init(bitPattern:))
     }
 }

@@ -315,7 +315,7 @@ final class TreeWalker: @unchecked Sendable {
     ///   - keepsAll: Whether the record's bytes are kept.
     /// - Returns: `nil` after a finding.
     private func item(
-        _ cell: TreePageView.Cell,
+        _ cell: TreeCell,
         in buffer: WalkBuffer,
         _ page: Int,
         isRow: Bool = false,
@@ -324,13 +324,11 @@ final class TreeWalker: @unchecked Sendable {
         var hash = ItemHash(keys, rowid: cell.rowid)
         let local = UnsafeRawBufferPointer(rebasing: buffer.bytes[cell.local])
         hash.add(local)
-        guard cell.overflow != 0 || cell.localCount < cell.payloadCount || keepsAll else {
-            // The page has slack, so a damaged header may be read past the record's end.
-            let record = UnsafeRawBufferPointer(rebasing: buffer.bytes[cell.start...])
+        guard cell.overflow != nil || keepsAll else {
             guard
                 isRow
-                    ? columns.add(record, count: cell.payloadCount, isWhole: true)
-                    : RecordHeader.isValid(record, count: cell.payloadCount)
+                    ? columns.add(local, count: cell.payloadCount, isWhole: true)
+                    : RecordHeader.isValid(local, count: cell.payloadCount)
             else {
                 note(page, "has a record whose header is wrong")
                 return nil
@@ -340,11 +338,11 @@ final class TreeWalker: @unchecked Sendable {
         kept.removeAll(keepingCapacity: true)
         kept += local
         let most = keepsAll ? cell.payloadCount : min(cell.payloadCount, RecordHeader.most)
-        var place = cell.start
-        let headerCount = min(Int(clamping: buffer.bytes.varint(&place)), most)
+        var place = 0
+        let stated = local.varint(&place, end: local.count) ?? 0
+        let headerCount = min(Int(clamping: stated), most)
         guard walkOverflow(of: cell, page, keeping: keepsAll ? most : headerCount, &hash)
         else { return nil }
-        kept.append(contentsOf: repeatElement(0, count: TreePageView.slack))
         let isValid = kept.withUnsafeBytes {
             isRow
                 ? columns.add($0, count: cell.payloadCount, isWhole: false)
@@ -359,13 +357,13 @@ final class TreeWalker: @unchecked Sendable {
 
     /// <https://www.sqlite.org/fileformat.html#cell_payload_overflow_pages>
     private func walkOverflow(
-        of cell: TreePageView.Cell,
+        of cell: TreeCell,
         _ page: Int,
         keeping most: Int,
         _ hash: inout ItemHash
     ) -> Bool {
-        var rest = cell.payloadCount - cell.localCount
-        var (next, last) = (cell.overflow, page)
+        var rest = cell.payloadCount - cell.local.count
+        var (next, last) = (cell.overflow ?? 0, page)
         while rest > 0 {
             checkMap(next, last == page ? .firstOverflow : .overflow, from: last)
             guard shared.goesOn, read(next, into: overflow) else { return false }
@@ -422,22 +420,16 @@ final class TreeWalker: @unchecked Sendable {
 
 /// The memory of one page.
 private final class WalkBuffer {
-    /// The page.
     let page: UnsafeMutableRawBufferPointer
-    /// The page with ``TreePageView/slack`` bytes after it.
-    let bytes: UnsafeRawBufferPointer
 
     init(_ pageSize: Int) {
-        let memory = UnsafeMutableRawBufferPointer.allocate(
-            byteCount: pageSize + TreePageView.slack,
-            alignment: 16
-        )
-        memory.initializeMemory(as: UInt8.self, repeating: 0)
-        page = UnsafeMutableRawBufferPointer(rebasing: memory[..<pageSize])
-        bytes = UnsafeRawBufferPointer(memory)
+        page = UnsafeMutableRawBufferPointer.allocate(byteCount: pageSize, alignment: 16)
+        page.initializeMemory(as: UInt8.self, repeating: 0)
     }
 
-    deinit { bytes.deallocate() }
+    deinit { page.deallocate() }
+
+    var bytes: UnsafeRawBufferPointer { UnsafeRawBufferPointer(page) }
 }
 
 /// A set of pages, with one bit for each page of the file.

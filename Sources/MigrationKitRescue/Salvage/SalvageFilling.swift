@@ -134,7 +134,7 @@ final class SalvageFilling {
                         lose()
                         continue
                     }
-                    try take(row, cell.rowid, number)
+                    try take(row, page.kind.isTable ? cell.rowid : nil, number)
                 case .broken(let at):
                     if let at { brokenPages[at] = brokenPages[at] ?? number }
                     lose()

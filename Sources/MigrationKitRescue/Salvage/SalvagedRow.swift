@@ -1,3 +1,4 @@
+import MigrationKitPages
 import GRDB
 
 /// The values of a row, or of an index's entry. <https://www.sqlite.org/fileformat.html#record_format>

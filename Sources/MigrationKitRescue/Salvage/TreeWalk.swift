@@ -171,7 +171,7 @@ final class TreeWalk {
         }
         guard let content = pages.tree(page) else { return false }
         let inside = content.cells.count { cell in
-            cell.rowid.map { $0 > after ?? .min && $0 <= through ?? .max } ?? false
+            cell.rowid > after ?? .min && cell.rowid <= through ?? .max
         }
         return 2 * inside >= content.cells.count
     }
@@ -201,9 +201,9 @@ final class TreeWalk {
         if kind == .innerIndex, trees[tree].hasRows { addRowPage() }
         var last = after
         for cell in content.cells {
-            guard let child = cell.child else { continue }
-            visit(child, tree: tree, depth: depth + 1, after: last, through: cell.rowid)
-            last = cell.rowid
+            let rowid = kind.isTable ? cell.rowid : nil
+            visit(cell.child, tree: tree, depth: depth + 1, after: last, through: rowid)
+            last = rowid
         }
         if let rightmost = content.rightmost {
             visit(rightmost, tree: tree, depth: depth + 1, after: last, through: through)
@@ -229,7 +229,7 @@ final class TreeWalk {
             else { continue }
             candidates.insert(number)
             guard !kind.isLeaf, let content = pages.tree(number) else { continue }
-            for child in content.cells.compactMap(\.child) + [content.rightmost ?? 0]
+            for child in content.cells.map(\.child) + [content.rightmost ?? 0]
             where (2...pages.pageCount).contains(child) && child != number
                 && pages.kind(child)?.isTable == kind.isTable
             {

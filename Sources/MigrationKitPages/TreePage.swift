@@ -1,0 +1,43 @@
+/// A page of a b-tree, decrypted, which may be damaged: its cells that can be read.
+/// <https://www.sqlite.org/fileformat.html#b_tree_pages>
+package struct TreePage {
+    package let bytes: [UInt8]
+    package let kind: TreeKind
+
+    /// The cells with a valid position and beginning, in order.
+    package let cells: [TreeCell]
+
+    /// The number of other cells.
+    package let badCellCount: Int
+
+    /// On an inner page: the page whose keys come after those of all cells.
+    package let rightmost: Int?
+
+    /// - Parameters:
+    ///   - bytes: The whole page.
+    ///   - number: Its number, from 1.
+    ///   - usableSize: The size of a page without the reserved bytes at its end.
+    /// - Returns: `nil` if it can't be a b-tree page.
+    package init?(_ bytes: [UInt8], number: Int, usableSize: Int) {
+        guard bytes.count >= usableSize else { return nil }
+        let found = bytes.withUnsafeBytes { buffer -> (TreePageView, [TreeCell])? in
+            guard let view = TreePageView(buffer, number: number, usableSize: usableSize),
+                view.fragmentCount <= 60
+            else { return nil }
+            // An inner page without a cell has one child. This happens only briefly, to a root.
+            guard view.kind.isLeaf || view.cellCount > 0 || number == 1 else { return nil }
+            let cells = (0..<view.cellCount).compactMap { view.cell($0, isStrict: false) }
+            return view.cellCount == 0 || !cells.isEmpty ? (view, cells) : nil
+        }
+        guard let (view, cells) = found else { return nil }
+        self.bytes = bytes
+        self.cells = cells
+        kind = view.kind
+        badCellCount = view.cellCount - cells.count
+        rightmost = kind.isLeaf ? nil : Int(bytes.word(number == 1 ? DatabaseHeader.count + 8 : 8))
+    }
+
+    /// The most rows that a table's leaf may have: a cell takes at least four bytes, and two for
+    /// its position.
+    package static func mostRows(usableSize: Int) -> Int { (usableSize - 8) / 6 }
+}
