@@ -16,6 +16,30 @@ import Testing
         ["--new-raw-key", "--new-password-file", tool.folder.path("new")]
     }
 
+    // MARK: - Files that are There
+
+    @Test func aScriptReplacesNoDatabaseNoKeyAndNoMigration() throws {
+        try tool.write("0001_t", up: "CREATE TABLE u (a);")
+        try tool.folder.write("words", "correct horse\n".utf8)
+        let dump = ["schema-dump", "--migrations", tool.migrations, "--output"]
+        let repair = ["repair", "--schema"] + tool.opening + dump.suffix(3)
+        #expect(try tool.onStore("migrate").status == 0)
+        let before = try tool.folder.snapshot()
+        for command in [dump, repair] {
+            for name in ["store.db", "password", "new", "words", "migrations/0001_t.sql"] {
+                let result = try tool.run(command + [tool.folder.path(name), "--json"])
+                #expect(result.status == 73, "\(name): \(result)")
+                #expect(try result.jsonError()["code"] as? String == "cannotWrite")
+            }
+        }
+        #expect(try tool.folder.snapshot() == before)
+
+        for command in [dump, dump, repair, repair] {
+            let result = try tool.run(command + [tool.folder.path("script.sql")])
+            #expect(result.status == 0, "\(result)")
+        }
+    }
+
     // MARK: - Names
 
     /// What the names of the new file's journal have beyond the database's, of 255 bytes.

@@ -178,7 +178,10 @@ struct RepairCommand: StoreCommand {
         try store.checkIsAdopted(in: context)
         let repair = try SchemaRepair(of: store, options)
         let isFile = repair != nil && output != "-"
-        if isFile, let repair { try OutputFile(path: output).write(repair.text + "\n") }
+        if isFile, let repair {
+            let folder = context.host.hasFolder ? try migrations.path(in: context) : nil
+            try OutputFile(path: output).write(repair.text + "\n", besides: folder)
+        }
         if json {
             try context.printJSON(
                 fields: [

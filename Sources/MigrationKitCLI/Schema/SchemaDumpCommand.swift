@@ -97,7 +97,8 @@ struct SchemaDumpCommand: DatabaseUsing {
             }
             return context.outputLines(text.hasSuffix("\n") ? String(text.dropLast()) : text)
         }
-        try OutputFile(path: output).write(text)
+        let folder = context.host.hasFolder ? try migrations.path(in: context) : nil
+        try OutputFile(path: output).write(text, besides: folder)
         if json {
             return try context.printJSON(fields: ["format": format.rawValue, "output": output])
         }

@@ -32,7 +32,7 @@ import Testing
     // MARK: Writing
 
     @Test func aFileThatIsReplacedKeepsItsMode() throws {
-        try tool.folder.write("schema.sql", "old".utf8, mode: 0o640)
+        try tool.folder.write("schema.sql", "CREATE TABLE old (a);".utf8, mode: 0o640)
         #expect(try dump("--output", tool.folder.path("schema.sql")).status == 0)
         #expect(tool.folder.mode("schema.sql") == 0o640)
         #expect(try dump("--check", tool.folder.path("schema.sql")).status == 0)

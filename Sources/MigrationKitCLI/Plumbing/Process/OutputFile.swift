@@ -8,15 +8,17 @@ struct OutputFile {
     /// Its path, as it was given.
     let path: String
 
-    /// Writes a text, replacing the existing content.
+    /// Writes a text, replacing one that a command may have written before: never a database, a key or a
+    /// migration.
     ///
     /// A regular file is replaced as a whole or not at all, and keeps its mode; that of another user's, as far
     /// as the umask allows. A symbolic link to one
     /// is refused, since a stranger's change could lead it to any file. If the path leads to a pipe, a
     /// device or an open descriptor (`/dev/stdout`), the text is written there; another user's pipe is refused.
     ///
+    /// - Parameter migrations: The folder of the migrations, if there is one.
     /// - Throws: ``MigrationCLIError/cannotWrite(path:reason:)``; ``CommandError``.
-    func write(_ text: String) throws {
+    func write(_ text: String, besides migrations: String? = nil) throws {
         let place = try place()
         if case .file(let target, let status) = place,
             (status?.st_mode ?? S_IFREG) & S_IFMT == S_IFREG
@@ -33,6 +35,7 @@ struct OutputFile {
         case .descriptor(let number):
             try send(text, to: number)
         case .file(let path, let status) where (status?.st_mode ?? S_IFREG) & S_IFMT == S_IFREG:
+            if status?.st_size ?? 0 > 0 { try checkIsReplaceable(migrations) }
             try replace(path, mode: status.map(Self.mode), with: text)
         case .file(let path, let status):
             // It would wait until that user reads what isn't for them.
@@ -91,6 +94,36 @@ struct OutputFile {
     private func descriptor(_ name: String, in folder: String) -> Int32? {
         guard let number = Int32(name) else { return nil }
         return realPath(folder) == "/proc/\(getpid())/fd" ? number : nil
+    }
+
+    private func checkIsReplaceable(_ migrations: String?) throws {
+        func refuse(_ what: String) -> MigrationCLIError {
+            .cannotWrite(path: path, reason: "\(what) is there; give another name")
+        }
+        let (folder, name) = path.splitAtLastSlash
+        if let migrations, realPath(folder) == realPath(migrations),
+            name.prefixMatch(of: /[VUR]?[0-9]/) != nil
+        {
+            throw refuse("a migration")
+        }
+        // What is longer than a beginning is no key.
+        let file = FileHandle(forReadingAtPath: path)
+        defer { try? file?.close() }
+        guard let bytes = try? file?.read(upToCount: 65536) else { throw failure(EACCES) }
+        // A character may be cut off.
+        let text = (0...3).lazy.compactMap { String(bytes: bytes.dropLast($0), encoding: .utf8) }
+        guard let text = text.first, !text.contains("\0") else {
+            throw refuse("a file that is no text")
+        }
+        let lines = text.split(whereSeparator: \.isNewline)
+        guard lines.count > 1 || lines.allSatisfy(Self.isStatement) else {
+            throw refuse("a single line, which may be a key,")
+        }
+    }
+
+    /// Whether a text of one line is what a command wrote, and no key.
+    private static func isStatement(_ line: Substring) -> Bool {
+        line.hasSuffix(";") && line.contains(" ") || ["erDiagram", "{", "}"].contains(line)
     }
 
     private func replace(_ path: String, mode: mode_t?, with text: String) throws {
