@@ -162,152 +162,52 @@ struct ReportWriter {
         log: WriteAheadLog?,
         into finding: inout Finding
     ) throws {
-        var recovered: [UInt8]?
-        if case .firstPage(let page) = try Recovery(by: file.look()) { recovered = page }
+        let look = try file.look()
+        let evidence = try KeyTrial.Evidence(look)
         let named = hasPlaintextHeader ? FileBeginning.pageSize(inPlaintextHeader: start) : nil
         let candidates = candidates(
             hasPlaintextHeader: hasPlaintextHeader,
-            pageSizes: [named, log?.pageSize, recovered?.count].compactMap { $0 }
+            pageSizes: [named, log?.pageSize, evidence.recovered?.count].compactMap { $0 }
         )
-        guard !hasPlaintextHeader || cipher.salt != nil || key.salt != nil else {
-            finding.check = .saltNeeded
-            return
-        }
-        var attempt = try opening(key, candidates, start, hasPlaintextHeader, size, recovered)
+        var verdict = try KeyTrial(evidence).verdict(key, among: candidates)
         var log = log
-        if let found = attempt {
+        if let fit = verdict.fit {
             finding.journal =
-                try JournalOwnership(file.look(), key: found.key, cipher: found.cipher).finding()
+                try JournalOwnership(look, key: fit.key, cipher: fit.cipher).finding()
             if finding.journal != nil {
                 log = nil
-                attempt = try opening(key, candidates, start, hasPlaintextHeader, size, nil)
+                verdict = try KeyTrial(evidence.withoutRecovered).verdict(key, among: candidates)
             }
         }
-        guard let attempt else {
-            finding.check = .wrong
+        guard let fit = verdict.fit else {
+            finding.check = if case .saltNeeded = verdict { .saltNeeded } else { .wrong }
             return
         }
-        let cipher = attempt.cipher
+        let cipher = fit.cipher
         finding.check = .opens(cipher)
-        if attempt.pages == .none, key.form == .rawKey {
-            // The header shows that the key is right. Only the HMAC depends on the salt.
-            finding.content = attempt.header?.content(pageCount: size / cipher.pageSize)
+        if case .saltDamaged = verdict {
+            finding.content = fit.header?.content(pageCount: size / cipher.pageSize)
             finding.damage.isSaltDamaged = true
             return
         }
-        if checksPages || attempt.pages == .others || attempt.pages == .none,
-            cipher.hmacAlgorithm != .off
-        {
+        let isDamaged = if case .damaged = verdict { true } else { false }
+        if checksPages || isDamaged, cipher.hmacAlgorithm != .off {
             // SQLite reads those that are in the log from there.
-            finding.damage.pages = try damagedPages(key: attempt.key, cipher: cipher)
+            finding.damage.pages = try damagedPages(key: fit.key, cipher: cipher)
                 .filter { log?.committedPages[$0] == nil }
         }
-        guard let header = attempt.header else {
+        guard let header = fit.header else {
             if finding.damage == FileDamage() { finding.damage.pages = [1] }
             return
         }
         try describe(
             header,
-            key: attempt.key,
+            key: fit.key,
             cipher: cipher,
             size: size,
             log: log,
             into: &finding
         )
-    }
-
-    /// The key with settings that open the file.
-    private struct Attempt {
-        let cipher: CipherSettings
-        /// Derived.
-        let key: DatabaseKey
-        let header: DatabaseHeader?
-        let pages: Authenticity
-    }
-
-    /// - Returns: `nil` if no settings open the file.
-    private func opening(
-        _ key: DatabaseKey,
-        _ candidates: [CipherSettings],
-        _ start: [UInt8],
-        _ hasPlaintextHeader: Bool,
-        _ size: Int,
-        _ recovered: [UInt8]?
-    ) throws -> Attempt? {
-        var derivedKeys: [CipherSettings.KeyDerivation: DatabaseKey] = [:]
-        var withoutFirstPage: Attempt?
-        for cipher in candidates {
-            let salt = try cipher.salt(ofFile: start, key: key)
-            let derived =
-                try derivedKeys[cipher.keyDerivation] ?? key.derived(salt: salt, cipher: cipher)
-            derivedKeys[cipher.keyDerivation] = derived
-            let header =
-                DatabaseHeader(
-                    decrypting: Array(start.prefix(cipher.pageSize)),
-                    key: derived,
-                    cipher: cipher
-                )
-                ?? recovered.flatMap {
-                    DatabaseHeader(decrypting: $0, key: derived, cipher: cipher)
-                }
-            let pages = try authenticity(
-                of: salt,
-                size: size,
-                key: derived,
-                cipher: cipher,
-                recovered
-            )
-            let attempt = Attempt(cipher: cipher, key: derived, header: header, pages: pages)
-            switch (pages, header) {
-            case (.unknown, nil), (.none, nil):
-                continue
-            case (.none, _?) where hasPlaintextHeader:
-                // A raw key with the salt of another file.
-                continue
-            case (.others, nil) where hasPlaintextHeader:
-                // Perhaps the header has another size.
-                withoutFirstPage = withoutFirstPage ?? attempt
-            default:
-                return attempt
-            }
-        }
-        return withoutFirstPage
-    }
-
-    private enum Authenticity {
-        /// There are no HMACs.
-        case unknown
-        case none
-        case first
-        case others
-    }
-
-    private func authenticity(
-        of salt: [UInt8],
-        size: Int,
-        key: DatabaseKey,
-        cipher: CipherSettings,
-        _ recovered: [UInt8]?
-    ) throws -> Authenticity {
-        guard let authentication = try PageAuthentication(key: key, salt: salt, cipher: cipher)
-        else { return .unknown }
-        if let recovered, authentication.isAuthentic(recovered, number: 1) { return .first }
-        let count = size / cipher.pageSize
-        do {
-            let connection = try CipherConnection(immutable: file.absolutePath)
-            for number in PageAuthentication.sample(ofPages: count) {
-                let page = try connection.bytes(
-                    at: (number - 1) * cipher.pageSize,
-                    count: cipher.pageSize
-                )
-                if authentication.isAuthentic(page, number: number) {
-                    return number == 1 ? .first : .others
-                }
-            }
-            return .none
-        } catch {
-            throw FileInspection.cannotRead(file, error)
-        }
     }
 
     private func damagedPages(key: DatabaseKey, cipher: CipherSettings) throws -> [Int] {

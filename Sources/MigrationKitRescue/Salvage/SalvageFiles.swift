@@ -29,23 +29,49 @@ struct SalvageFiles: Sendable {
         }
         // A salt that is kept elsewhere is in none of them.
         guard !cipher.hasPlaintextHeader else { return salts }
-        for (kind, pages) in [
-            (SalvageReport.Journal.Kind.writeAheadLog, try Self.pages(ofLog: log)),
-            (.rollback, try Self.pages(ofJournal: journal)),
-        ] {
-            for (_, start) in pages.filter({ $0.number == 1 }).reversed().prefix(4) {
-                let salt = Array(start.prefix(CipherSettings.saltCount))
-                guard !salts.contains(where: { $0.salt == salt }) else { continue }
-                salts.append((salt, kind))
-            }
+        for (kind, page) in try firstPagesBeside() {
+            let salt = Array(page.prefix(CipherSettings.saltCount))
+            guard !salts.contains(where: { $0.salt == salt }) else { continue }
+            salts.append((salt, kind))
         }
         return salts
     }
 
-    /// Pages in the log and in the journal.
-    func pagesBeside(pageSize: Int, most: Int) throws -> [(number: Int, bytes: [UInt8])] {
-        try (Self.pages(ofLog: log, most: most) + Self.pages(ofJournal: journal, most: most))
-            .filter { $0.bytes.count == pageSize }
+    /// Versions of the first page in the log and the journal, the newest first.
+    func firstPagesBeside() throws -> [(kind: SalvageReport.Journal.Kind, bytes: [UInt8])] {
+        [
+            (SalvageReport.Journal.Kind.writeAheadLog, try Self.pages(ofLog: log)),
+            (.rollback, try Self.pages(ofJournal: journal)),
+        ].flatMap { kind, pages in
+            pages.filter { $0.number == 1 }.reversed().prefix(4).map { (kind, $0.bytes) }
+        }
+    }
+
+    /// The sizes of pages in the log and the journal.
+    func pageSizesBeside() -> [Int] {
+        [(log, 8), (journal, 24)].compactMap { file, offset in
+            (try? file?.read(at: offset, count: 4)).map { Int($0.word(0)) }
+        }
+    }
+
+    /// What a trial of a key knows of them: pages of any of the files prove it. Some may be unreadable.
+    func evidence() throws -> KeyTrial.Evidence {
+        KeyTrial.Evidence(
+            start: try main.map { try $0.read(at: 0, count: min($0.size, KeyTrial.startCount)) }
+                .flatMap(\.self) ?? [],
+            size: main?.size ?? 0,
+            recovered: nil
+        ) { size in
+            let inFile = main.map { file in
+                PageAuthentication.sample(ofPages: file.size / size).compactMap { number in
+                    (try? file.read(at: (number - 1) * size, count: size)).map { (number, $0) }
+                }
+            }
+            let most = 32
+            return try (inFile ?? [])
+                + (Self.pages(ofLog: log, most: most) + Self.pages(ofJournal: journal, most: most))
+                .filter { $0.bytes.count == size }
+        }
     }
 
     private static func pages(

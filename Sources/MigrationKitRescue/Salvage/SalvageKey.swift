@@ -18,15 +18,17 @@ struct SalvageKey {
 
     // MARK: - Plaintext
 
-    /// - Returns: `nil` if no page of the file makes sense as a plaintext database's.
-    init?(plaintext file: RawFile) throws {
+    /// - Returns: `nil` if no page of the files makes sense as a plaintext database's.
+    init?(plaintext files: SalvageFiles) throws {
         (cipher, saltSource) = (nil, nil)
         salt = .intact
-        let start = try file.read(at: 0, count: DatabaseHeader.count)
-        if let start, let header = DatabaseHeader(start) {
+        let start = try files.main?.read(at: 0, count: DatabaseHeader.count)
+        for start in try [start].compactMap(\.self) + files.firstPagesBeside().map(\.bytes) {
+            guard let header = DatabaseHeader(start) else { continue }
             form = PageForm(pageSize: header.pageSize, reservedCount: Int(start[20]))
             return
         }
+        guard let file = files.main else { return nil }
         // If the header is lost, the right page size is the one with which most of the file makes
         // sense.
         let candidates = (9...16).map { PageForm(pageSize: 1 << $0, reservedCount: 0) }
@@ -58,22 +60,28 @@ struct SalvageKey {
         cipher given: CipherSettings,
         monitor: ConversionMonitor
     ) throws {
+        let trial = KeyTrial(try files.evidence())
+        // A raw key decrypts without a salt. Only the HMAC needs it.
+        var withoutSalt: KeyTrial.Fit?
         for key in keys {
             for (salt, source) in try files.salts(given, key) {
-                for cipher in given.candidates {
-                    try monitor.checkCancellation()
-                    let sample = try Sample(of: files, cipher: cipher)
-                    let form = try Self.form(key, salt, cipher)
-                    guard
-                        form.provesPages
-                            ? sample.hasIntactPage(form) : sample.hasPlausiblePage(form)
-                    else { continue }
-                    self.form = try Self.adding(keys, besides: key, to: form, salt, cipher)
-                    (self.cipher, saltSource) = (cipher, source)
-                    self.salt = source == nil ? .intact : .repaired
-                    rawKey = source == nil ? try key.derived(salt: salt, cipher: cipher) : nil
-                    return
+                let verdict = try trial.verdict(
+                    key,
+                    among: given.candidates
+                        + files.pageSizesBeside().compactMap { try? given.with(pageSize: $0) },
+                    salt: salt,
+                    check: monitor.checkCancellation
+                )
+                guard let fit = verdict.fit else { continue }
+                if case .saltDamaged = verdict {
+                    withoutSalt = withoutSalt ?? fit
+                    continue
                 }
+                form = try Self.adding(keys, besides: key, to: fit)
+                (cipher, saltSource) = (fit.cipher, source)
+                self.salt = source == nil ? .intact : .repaired
+                rawKey = source == nil ? fit.key : nil
+                return
             }
         }
         // A salt that is kept elsewhere isn't damaged.
@@ -81,61 +89,51 @@ struct SalvageKey {
             let start = try files.main?.read(at: 0, count: CipherSettings.saltCount)
         else { return nil }
         saltSource = nil
-        let sample = try Sample(of: files, cipher: given)
         for key in keys {
             // A raw key that contains its salt doesn't need the file's.
             guard key.secret.count < 48 || key.form == .passphrase else { continue }
             let salt = try given.salt(ofFile: start, key: key)
             let found = try Self.search(near: salt, monitor) { salt in
-                sample.hasIntactPage(try Self.form(key, salt, given))
+                let verdict = try trial.verdict(key, among: [given], salt: salt)
+                return if case .saltDamaged = verdict { nil } else { verdict.fit }
             }
             guard let found else { continue }
-            let form = try Self.form(key, found, given)
-            self.form = try Self.adding(keys, besides: key, to: form, found, given)
+            form = try Self.adding(keys, besides: key, to: found)
             (cipher, self.salt) = (given, .repaired)
             return
         }
-        // A raw key decrypts without a salt. Only the HMAC needs it.
-        for key in keys where key.form == .rawKey && key.secret.count < 48 {
-            let form = try PageForm(key: key, salt: nil, cipher: given)
-            guard sample.hasPlausiblePage(form) else { continue }
-            (self.form, cipher, self.salt) = (form, given, .lost)
-            return
-        }
-        return nil
-    }
-
-    private static func form(
-        _ key: DatabaseKey,
-        _ salt: [UInt8],
-        _ cipher: CipherSettings
-    ) throws -> PageForm {
-        try PageForm(key: key.derived(salt: salt, cipher: cipher), salt: salt, cipher: cipher)
+        guard let fit = withoutSalt, fit.key.secret.count < 48 else { return nil }
+        form = try PageForm(key: fit.key, salt: nil, cipher: fit.cipher)
+        (cipher, self.salt) = (fit.cipher, .lost)
     }
 
     /// A change of the key that was interrupted leaves pages of both keys, under one salt.
     private static func adding(
         _ keys: [DatabaseKey],
         besides key: DatabaseKey,
-        to form: PageForm,
-        _ salt: [UInt8],
-        _ cipher: CipherSettings
+        to fit: KeyTrial.Fit
     ) throws -> PageForm {
-        guard form.provesPages else { return form }
-        var form = form
-        form.others = try keys.filter { $0 != key }.map { try Self.form($0, salt, cipher) }
-        return form
+        func form(_ key: DatabaseKey) throws -> PageForm {
+            try PageForm(
+                key: key.derived(salt: fit.salt, cipher: fit.cipher),
+                salt: fit.salt,
+                cipher: fit.cipher
+            )
+        }
+        var result = try PageForm(key: fit.key, salt: fit.salt, cipher: fit.cipher)
+        if result.provesPages { result.others = try keys.filter { $0 != key }.map(form) }
+        return result
     }
 
     /// Tries the salts that differ in one bit, on all processors.
     private static func search(
         near salt: [UInt8],
         _ monitor: ConversionMonitor,
-        _ attempt: @escaping @Sendable (_ salt: [UInt8]) throws -> Bool
-    ) throws -> [UInt8]? {
+        _ attempt: @escaping @Sendable (_ salt: [UInt8]) throws -> KeyTrial.Fit?
+    ) throws -> KeyTrial.Fit? {
         let count = CipherSettings.saltCount * 8
         monitor.begin(.searchingSalt, total: count)
-        let found = Locked<[UInt8]?>(nil)
+        let found = Locked<KeyTrial.Fit?>(nil)
         try WorkerThreads.run(
             count,
             threadCount: ProcessInfo.processInfo.activeProcessorCount,
@@ -145,45 +143,12 @@ struct SalvageKey {
                     guard found.withLock({ $0 }) == nil else { return }
                     var other = salt
                     other[bit / 8] ^= 1 << (bit % 8)
-                    guard try attempt(other) else { return }
-                    found.withLock { $0 = $0 ?? other }
+                    guard let fit = try attempt(other) else { return }
+                    found.withLock { $0 = $0 ?? fit }
                 }
             }
         )
         monitor.finish()
         return found.withLock { $0 }
-    }
-
-    /// Pages spread over a file.
-    private struct Sample: Sendable {
-        let pages: [(number: Int, bytes: [UInt8])]
-
-        init(of files: SalvageFiles, cipher: CipherSettings) throws {
-            let size = cipher.pageSize
-            let inFile = files.main.map { file in
-                PageAuthentication.sample(ofPages: file.size / size).compactMap { number in
-                    (try? file.read(at: (number - 1) * size, count: size)).map { (number, $0) }
-                }
-            }
-            pages = (inFile ?? []) + (try files.pagesBeside(pageSize: size, most: 32))
-        }
-
-        func hasIntactPage(_ form: PageForm) -> Bool {
-            pages.contains { form.isIntact($0.bytes, number: $0.number) }
-        }
-
-        /// Random bytes hardly ever look like a b-tree page.
-        func hasPlausiblePage(_ form: PageForm) -> Bool {
-            pages.contains { page in
-                guard let content = form.content(page.bytes, number: page.number) else {
-                    return false
-                }
-                // Its b-tree begins so late in the page that a wrong initialization vector doesn't
-                // matter.
-                guard page.number > 1 else { return DatabaseHeader(content) != nil }
-                let tree = TreePage(content, number: page.number, usableSize: form.usableSize)
-                return tree.map { $0.badCellCount == 0 && !$0.cells.isEmpty } ?? false
-            }
-        }
     }
 }

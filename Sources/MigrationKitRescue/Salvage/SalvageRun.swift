@@ -161,7 +161,7 @@ struct SalvageRun {
             guard !hasHeader else {
                 throw EncryptedDatabaseError.plaintextHeader(path: file.path, size: nil)
             }
-            guard let main = files.main, let key = try SalvageKey(plaintext: main) else {
+            guard let key = try SalvageKey(plaintext: files) else {
                 throw DatabaseSalvageError.noDatabase(path: file.path)
             }
             return key

@@ -152,7 +152,7 @@ struct VerificationRun {
                 writer = try verification.open(isExclusive)
                 return VerificationOutcome()
             } catch {
-                var outcome = try describe(error, report)
+                var outcome = try describe(error)
                 if outcome.count == 0 {
                     failure = error
                     outcome.detail = error.localizedDescription
@@ -168,18 +168,12 @@ struct VerificationRun {
     }
 
     /// The damage of a database that can't be opened; empty if the reason isn't damage.
-    private func describe(_ error: any Error, _ report: FileReport) throws -> VerificationOutcome {
+    private func describe(_ error: any Error) throws -> VerificationOutcome {
         var outcome = VerificationOutcome()
         var found = FileDamage()
-        switch error {
-        case EncryptedDatabaseError.damaged(_, let pages):
-            found.pages = pages
-            if let damage = try inspect(checksPages: true).damage { found = damage }
-        case EncryptedDatabaseError.wrongKey where report.damage?.isSaltDamaged == true:
-            found.isSaltDamaged = true
-        default:
-            return outcome
-        }
+        guard case EncryptedDatabaseError.damaged(_, let pages) = error else { return outcome }
+        found.pages = pages
+        if let damage = try inspect(checksPages: true).damage { found = damage }
         if found.isSaltDamaged {
             outcome.add(
                 VerificationFinding(

@@ -36,9 +36,10 @@ package struct FileInspection {
         {
             return
         }
-        throw fitsPageSize
-            ? EncryptedDatabaseError.encrypted(path: file.path)
-            : EncryptedDatabaseError.notADatabase(path: file.path)
+        guard fitsPageSize else { throw EncryptedDatabaseError.notADatabase(path: file.path) }
+        throw beginsWithZeros
+            ? EncryptedDatabaseError.damaged(path: file.path, pages: [1])
+            : EncryptedDatabaseError.encrypted(path: file.path)
     }
 
     /// Throws if the file begins like a plaintext database, or its header isn't as the settings say.
@@ -167,27 +168,42 @@ package struct FileInspection {
             error?.resultCode == .SQLITE_CORRUPT
             || error?.resultCode == .SQLITE_ERROR && isUnauthentic
         // With the salt of another file, a raw key decrypts pages, but authenticates none.
+        let trial = KeyTrial(try KeyTrial.Evidence(file.look()))
         let hasOtherSalt =
-            try isUnauthentic && isDamaged && authenticPages(key: derivedKey) == .none
+            try isUnauthentic && isDamaged
+            && trial.verdict(derivedKey, among: [cipher]).fit == nil
         if let error, error.resultCode != .SQLITE_NOTADB, !hasOtherSalt {
             let pages = try isDamaged ? damagedPages(key: derivedKey) : []
             return explainSchema(error, damagedPages: pages) ?? error
         }
-        let pages = try authenticPages(key: derivedKey)
-        if pages != .first, let size = try headerSize(with: derivedKey) {
-            return EncryptedDatabaseError.plaintextHeader(path: file.path, size: size)
-        }
-        switch pages {
-        case .first:
+        let verdict = try trial.verdict(
+            key,
+            among: [cipher] + (cipher.hasPlaintextHeader ? cipher.withOtherHeaderSizes : [])
+                + cipher.candidates.dropFirst(),
+            derived: [cipher.keyDerivation: derivedKey]
+        )
+        switch verdict {
+        case .opens(let fit) where fit.cipher == cipher:
             // The key is right, but SQLite can't read the decrypted header.
-            return try hasHeader(with: derivedKey)
-                ? EncryptedDatabaseError.newerFormat(path: file.path)
-                : EncryptedDatabaseError.damaged(path: file.path, pages: [1])
-        case .others:
-            let pages = try damagedPages(key: derivedKey)
-            return EncryptedDatabaseError.damaged(path: file.path, pages: pages)
-        case .none:
-            return try explainForeignFile(key: key)
+            return EncryptedDatabaseError.newerFormat(path: file.path)
+        case .opens(let fit) where fit.cipher.plaintextHeaderSize != cipher.plaintextHeaderSize:
+            let size = fit.cipher.plaintextHeaderSize
+            return EncryptedDatabaseError.plaintextHeader(path: file.path, size: size)
+        case .opens(let fit):
+            return EncryptedDatabaseError.olderFormat(
+                path: file.path,
+                cipherCompatibility: fit.cipher.compatibility
+            )
+        case .damaged(let fit):
+            let pages = try damagedPages(key: fit.key, cipher: fit.cipher)
+            return EncryptedDatabaseError.damaged(
+                path: file.path,
+                pages: pages.isEmpty ? [1] : pages
+            )
+        case .saltDamaged:
+            return EncryptedDatabaseError.damaged(path: file.path, pages: [1])
+        case .saltNeeded, .wrong:
+            return try explainWrongKey(key, trial)
         }
     }
 
@@ -211,98 +227,45 @@ package struct FileInspection {
         }
     }
 
-    private func explainForeignFile(key: DatabaseKey) throws -> EncryptedDatabaseError {
-        for other in cipher.candidates.dropFirst() {
-            let derived = try key.derived(salt: salt(with: key), cipher: other)
-            guard
-                try !decrypts(derived, other),
-                try opensRecovered(with: derived, cipher: other, file.look()) != true
-            else {
-                return .olderFormat(path: file.path, cipherCompatibility: other.compatibility)
-            }
-        }
+    private func explainWrongKey(
+        _ key: DatabaseKey,
+        _ trial: KeyTrial
+    ) throws -> EncryptedDatabaseError {
         guard fitsPageSize else { return .notADatabase(path: file.path) }
-        guard try !isRawKey(key) else { return .rawKeyAsPassphrase(path: file.path) }
+        // Perhaps the passphrase consists of the digits of a raw key.
+        if key.form == .passphrase, let raw = try? DatabaseKey.rawKey(hexadecimal: key.secret),
+            try trial.verdict(raw, among: cipher.candidates).fit != nil
+        {
+            return .rawKeyAsPassphrase(path: file.path)
+        }
+        guard !beginsWithZeros else { return .damaged(path: file.path, pages: [1]) }
         return cipher.hasPlaintextHeader
             ? .wrongKeyOrSalt(path: file.path) : .wrongKey(path: file.path)
     }
 
-    /// Whether a passphrase consists of the digits of a raw key that opens the file.
-    private func isRawKey(_ key: DatabaseKey) throws -> Bool {
-        guard key.form == .passphrase,
-            let raw = try? DatabaseKey.rawKey(hexadecimal: key.secret)
-        else { return false }
-        return try cipher.candidates.contains { try decrypts(raw, $0) }
-    }
-
-    /// Whether the key decrypts the first page with these settings, even if the rest of the file
-    /// was cut off.
-    ///
-    /// - Parameter key: A raw key.
-    private func decrypts(_ key: DatabaseKey, _ cipher: CipherSettings) throws -> Bool {
-        let code = try read(with: key, cipher: cipher).primary
-        return code == CipherCode.ok.primary || code == CipherCode.corrupt.primary
+    /// Whether the first page was overwritten: neither a database nor a salt begins so.
+    private var beginsWithZeros: Bool {
+        start.prefix(CipherSettings.saltCount).allSatisfy { $0 == 0 }
     }
 
     /// Whether the file's size is a multiple of 512, the smallest page size. All page sizes are
     /// powers of two. <https://www.sqlite.org/fileformat.html#page_size>
     private var fitsPageSize: Bool { size % 512 == 0 }
 
-    private enum AuthenticPages {
-        case none, first, others
-    }
-
-    private func authenticPages(key: DatabaseKey) throws -> AuthenticPages {
-        guard
-            let authentication = try PageAuthentication(
-                key: key,
-                salt: salt(with: key),
-                cipher: cipher
-            )
-        else { return .none }
-        let pageSize = cipher.pageSize
-        let count = size / pageSize
-        guard count > 0 else { return .none }
-        do {
-            let connection = try CipherConnection(immutable: file.absolutePath)
-            for number in PageAuthentication.sample(ofPages: count) {
-                let page = try connection.bytes(at: (number - 1) * pageSize, count: pageSize)
-                if authentication.isAuthentic(page, number: number) {
-                    return number == 1 ? .first : .others
-                }
-            }
-            return .none
-        } catch {
-            throw Self.cannotRead(file, error)
-        }
-    }
-
-    /// The size of the plaintext header with which the first page is authentic, if it isn't the one that
-    /// the settings say.
-    ///
-    /// - Parameter key: A raw key.
-    private func headerSize(with key: DatabaseKey) throws -> Int? {
-        guard cipher.hasPlaintextHeader, size >= cipher.pageSize else { return nil }
-        let page = try firstPage()
-        return try cipher.withOtherHeaderSizes.first { other in
-            try PageAuthentication(
-                key: key,
-                salt: other.salt(ofFile: start, key: key),
-                cipher: other
-            )?
-            .isAuthentic(page, number: 1) == true
-        }?.plaintextHeaderSize
-    }
-
     /// The damaged pages; none for a plaintext file.
     package func damagedPages(_ form: DatabaseForm, limit: Int = 100) throws -> [Int] {
         try form.key.map { try damagedPages(key: derive($0), limit: limit) } ?? []
     }
 
-    private func damagedPages(key: DatabaseKey, limit: Int = 100) throws -> [Int] {
+    private func damagedPages(
+        key: DatabaseKey,
+        cipher: CipherSettings? = nil,
+        limit: Int = 100
+    ) throws -> [Int] {
         do {
             let connection = try CipherConnection(immutable: file.absolutePath)
-            return Array(try connection.damagedPages(key: key, cipher: cipher).prefix(limit))
+            let pages = try connection.damagedPages(key: key, cipher: cipher ?? self.cipher)
+            return Array(pages.prefix(limit))
         } catch let code as CipherCode {
             throw Self.cannotRead(file, code)
         }

@@ -6,8 +6,8 @@ import MigrationKitPages
 
 /// Finds out which of many keys opens a file, and with which settings.
 ///
-/// The first pages are read once. A raw key takes one HMAC. A passphrase takes a derivation for each
-/// of the given settings and those of SQLCipher 4, 3, 2 and 1: a quarter of a second on one core.
+/// Some pages are read once. A raw key takes an HMAC for each of them. A passphrase takes a derivation for
+/// each of the given settings and those of SQLCipher 4, 3, 2 and 1: a quarter of a second on one core.
 package struct KeySearch: Sendable {
     /// The numbers of keys that were tried, and of all.
     package struct Progress: Sendable {
@@ -31,10 +31,7 @@ package struct KeySearch: Sendable {
         package let cipher: CipherSettings
     }
 
-    /// The beginning of the file: three pages of the largest size.
-    private let beginning: [UInt8]
-    /// The first page that SQLite takes from a journal when it next opens the file.
-    private let recovered: [UInt8]?
+    private let evidence: KeyTrial.Evidence
     private let settings: [CipherSettings]
     private let path: String
 
@@ -46,27 +43,13 @@ package struct KeySearch: Sendable {
     package init(_ path: String, cipher: CipherSettings = .current) throws {
         try EncryptedDatabase.check(path, is: .encrypted, cipher: cipher)
         self.path = path
-        let file = DatabaseFile(path)
         settings = cipher.candidates
-        let count = 3 * (settings.map(\.pageSize).max() ?? 0)
-        do {
-            let connection = try CipherConnection(immutable: file.absolutePath)
-            beginning = try connection.bytes(at: 0, count: min(connection.fileSize(), count))
-        } catch {
-            throw FileInspection.cannotRead(file, error)
-        }
-        if case .firstPage(let page) = try Recovery(by: file.look()),
-            page.starts(with: beginning.prefix(CipherSettings.saltCount))
-        {
-            recovered = page
-        } else {
-            recovered = nil
-        }
+        evidence = try KeyTrial.Evidence(DatabaseFile(path).look())
     }
 
     /// The settings with which a key opens the file; `nil` if it doesn't.
     package func settings(of key: DatabaseKey) throws -> CipherSettings? {
-        try settings.first { try opens(key, $0) }
+        try fit(of: key, among: settings)?.cipher
     }
 
     /// Tries all keys: the raw ones first, which takes milliseconds, then each settings with all
@@ -100,9 +83,9 @@ package struct KeySearch: Sendable {
             make: {
                 { part in
                     let trial = trials[part]
-                    guard found.withLock({ $0 }) == nil, try opens(trial.key, trial.cipher) else {
-                        return
-                    }
+                    guard found.withLock({ $0 }) == nil,
+                        try fit(of: trial.key, among: [trial.cipher]) != nil
+                    else { return }
                     found.withLock { $0 = $0 ?? trial }
                 }
             }
@@ -110,28 +93,13 @@ package struct KeySearch: Sendable {
         return found.withLock { $0 }
     }
 
-    /// Whether the key is that of one of the first pages: the first itself may be damaged.
-    private func opens(_ key: DatabaseKey, _ cipher: CipherSettings) throws -> Bool {
-        // With a plaintext header, only a key that contains the salt can be tried without it.
-        guard let salt = try? cipher.salt(ofFile: beginning, key: key) else { return false }
-        let key = try key.derived(salt: salt, cipher: cipher)
-        let size = cipher.pageSize
-        guard let authentication = try PageAuthentication(key: key, salt: salt, cipher: cipher)
-        else {
-            let first = beginning.count >= size ? Array(beginning[..<size]) : nil
-            return [first, recovered].compactMap { $0 }.contains {
-                DatabaseHeader(decrypting: $0, key: key, cipher: cipher) != nil
-            }
-        }
-        if let recovered, authentication.isAuthentic(recovered, number: 1) {
-            // It may be another file's.
-            return try JournalOwnership(DatabaseFile(path).look(), key: key, cipher: cipher)
-                .finding() == nil
-        }
-        return (1...3).contains { number in
-            let end = number * size
-            return end <= beginning.count
-                && authentication.isAuthentic(Array(beginning[(end - size)..<end]), number: number)
-        }
+    private func fit(of key: DatabaseKey, among settings: [CipherSettings]) throws -> KeyTrial.Fit?
+    {
+        let fit = try KeyTrial(evidence).verdict(key, among: settings).fit
+        guard let fit, fit.isOfJournal else { return fit }
+        // It may be another file's.
+        let look = try DatabaseFile(path).look()
+        return try JournalOwnership(look, key: fit.key, cipher: fit.cipher).finding() == nil
+            ? fit : KeyTrial(evidence.withoutRecovered).verdict(key, among: settings).fit
     }
 }

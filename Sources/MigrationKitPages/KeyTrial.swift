@@ -1,0 +1,191 @@
+import MigrationKitCommon
+import MigrationKitKeys
+
+/// Whether a key opens a file, and with which settings. All commands have their answer from here.
+///
+/// An HMAC proves a key, with any page of the file: the first may be damaged, or have another version in
+/// a journal. A raw key decrypts without the salt, so that its first page or other pages make sense even
+/// if the salt is damaged. Without HMACs, what makes sense is all there is.
+/// <https://www.zetetic.net/sqlcipher/design/#database-encryption-and-key-derivation>
+package struct KeyTrial: Sendable {
+    /// What opens a file.
+    package struct Fit: Sendable {
+        package let cipher: CipherSettings
+        /// Derived with ``salt``.
+        package let key: DatabaseKey
+        package let salt: [UInt8]
+        /// That of the first page, or of its version in a journal; `nil` if it can't be read.
+        package let header: DatabaseHeader?
+        /// Whether the version of the first page in a journal proves it, which may be another file's.
+        package let isOfJournal: Bool
+    }
+
+    package enum Verdict: Sendable {
+        case opens(Fit)
+        /// Other pages than the first prove the key, or the first has no valid header.
+        case damaged(Fit)
+        /// The key is right, but the salt isn't the one with which the pages were written.
+        case saltDamaged(Fit)
+        /// The file's header is in plaintext, and neither the settings nor the key have its salt.
+        case saltNeeded
+        case wrong
+
+        /// `nil` if the key isn't the file's.
+        package var fit: Fit? {
+            switch self {
+            case .opens(let fit), .damaged(let fit), .saltDamaged(let fit): fit
+            case .saltNeeded, .wrong: nil
+            }
+        }
+    }
+
+    /// How many bytes ``Evidence`` has of a file's beginning: the largest page.
+    package static let startCount = 65536
+
+    private let evidence: Evidence
+
+    package init(_ evidence: Evidence) {
+        self.evidence = evidence
+    }
+
+    /// - Parameters:
+    ///   - key: As it was given.
+    ///   - settings: Those that are tried, the likeliest first.
+    ///   - salt: `nil` for the one that the file begins with, or that the settings have.
+    ///   - derived: What is derived from the key already, for the same salt.
+    ///   - check: Called before each settings are tried. If it throws, the trial ends.
+    /// - Throws: What `check` and reading pages throw.
+    package func verdict(
+        _ key: DatabaseKey,
+        among settings: [CipherSettings],
+        salt given: [UInt8]? = nil,
+        derived: [CipherSettings.KeyDerivation: DatabaseKey] = [:],
+        check: () throws -> Void = {}
+    ) throws -> Verdict {
+        var derived = derived
+        var weaker: Verdict?
+        for cipher in settings {
+            try check()
+            let salt: [UInt8]
+            do {
+                salt = try given ?? cipher.salt(ofFile: evidence.start, key: key)
+            } catch CipherSettingsError.noSalt {
+                weaker = weaker ?? .saltNeeded
+                continue
+            }
+            let raw =
+                try derived[cipher.keyDerivation] ?? key.derived(salt: salt, cipher: cipher)
+            derived[cipher.keyDerivation] = raw
+            let verdict = try verdict(raw, salt, cipher, isRaw: key.form == .rawKey)
+            switch verdict {
+            case .wrong, .saltNeeded: continue
+            // A plaintext header may have another size. Then only the first page isn't authentic.
+            case .damaged where cipher.hasPlaintextHeader, .saltDamaged:
+                if weaker?.fit == nil { weaker = verdict }
+            case .opens, .damaged: return verdict
+            }
+        }
+        return weaker ?? .wrong
+    }
+
+    /// - Parameter isRaw: Whether it doesn't depend on the salt.
+    private func verdict(
+        _ key: DatabaseKey,
+        _ salt: [UInt8],
+        _ cipher: CipherSettings,
+        isRaw: Bool
+    ) throws -> Verdict {
+        let first = evidence.firstPage(of: cipher.pageSize)
+        let recovered = evidence.recovered
+        func header(_ page: [UInt8]?) -> DatabaseHeader? {
+            page.flatMap { DatabaseHeader(decrypting: $0, key: key, cipher: cipher) }
+        }
+        func fit(_ header: DatabaseHeader?, isOfJournal: Bool = false) -> Fit {
+            Fit(cipher: cipher, key: key, salt: salt, header: header, isOfJournal: isOfJournal)
+        }
+        guard let authentication = try PageAuthentication(key: key, salt: salt, cipher: cipher)
+        else {
+            if let header = header(first) ?? header(recovered) { return .opens(fit(header)) }
+            return try isPlausible(key, cipher) ? .damaged(fit(nil)) : .wrong
+        }
+        func isAuthentic(_ page: [UInt8]?) -> Bool {
+            page.map { authentication.isAuthentic($0, number: 1) } ?? false
+        }
+        if isAuthentic(recovered) {
+            let fit = fit(header(recovered), isOfJournal: true)
+            return fit.header == nil ? .damaged(fit) : .opens(fit)
+        }
+        let fit = fit(header(first))
+        if isAuthentic(first) { return fit.header == nil ? .damaged(fit) : .opens(fit) }
+        let pages = try evidence.sample(cipher.pageSize)
+        if pages.contains(where: { authentication.isAuthentic($0.bytes, number: $0.number) }) {
+            return .damaged(fit)
+        }
+        // Nothing proves a plaintext header.
+        guard !cipher.hasPlaintextHeader else { return .wrong }
+        guard isRaw else { return fit.header == nil ? .wrong : .damaged(fit) }
+        return try fit.header != nil || isPlausible(key, cipher) ? .saltDamaged(fit) : .wrong
+    }
+
+    /// Whether a page makes sense. Random bytes hardly ever look like one of a b-tree.
+    private func isPlausible(_ key: DatabaseKey, _ cipher: CipherSettings) throws -> Bool {
+        let form = try PageForm(key: key, salt: nil, cipher: cipher)
+        return try evidence.sample(cipher.pageSize).contains { page in
+            // The first one's b-tree begins so late that a wrong initialization vector doesn't matter.
+            guard page.number > 1, let content = form.content(page.bytes, number: page.number)
+            else { return false }
+            let tree = TreePage(content, number: page.number, usableSize: form.usableSize)
+            return tree.map { $0.badCellCount == 0 && !$0.cells.isEmpty } ?? false
+        }
+    }
+}
+
+extension KeyTrial {
+    /// What a trial knows of a file.
+    package final class Evidence: Sendable {
+        package typealias Page = (number: Int, bytes: [UInt8])
+
+        fileprivate let start: [UInt8]
+        private let size: Int
+        package let recovered: [UInt8]?
+        private let readSample: @Sendable (_ pageSize: Int) throws -> [Page]
+        private let samples = Locked<[Int: [Page]]>([:])
+
+        /// - Parameters:
+        ///   - start: The file's first ``KeyTrial/startCount`` bytes.
+        ///   - size: The file's size, in bytes.
+        ///   - recovered: The first page that SQLite takes from a journal; `nil` if it takes none.
+        ///   - sample: Reads pages of a size, those of `PageAuthentication.sample` or others. It is
+        ///     called once for each size.
+        package init(
+            start: [UInt8],
+            size: Int,
+            recovered: [UInt8]?,
+            sample: @escaping @Sendable (_ pageSize: Int) throws -> [Page]
+        ) {
+            self.start = start
+            self.size = size
+            self.recovered = recovered
+            readSample = sample
+        }
+
+        /// The first page; `nil` if it isn't all there.
+        fileprivate func firstPage(of pageSize: Int) -> [UInt8]? {
+            pageSize <= min(size, start.count) ? Array(start.prefix(pageSize)) : nil
+        }
+
+        fileprivate func sample(_ pageSize: Int) throws -> [Page] {
+            try samples.withLock { samples in
+                if let pages = samples[pageSize] { return pages }
+                let pages = try readSample(pageSize)
+                samples[pageSize] = pages
+                return pages
+            }
+        }
+
+        /// The same without the journal.
+        package var withoutRecovered: Evidence {
+            Evidence(start: start, size: size, recovered: nil, sample: readSample)
+        }
+    }
+}
