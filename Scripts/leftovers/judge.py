@@ -204,7 +204,8 @@ class Judge:
         if status == 0 and lost:
             claims.append(("exit 0, and rows are lost", f"{len(lost)} rows"))
         speaks = re.search(r"-wal|-journal|\blog\b|journal", plain, re.IGNORECASE)
-        needs_word = (
+        # A command that can't be meant for the file says nothing about it.
+        needs_word = status != 64 and (
             cell.relation == "foreign"
             and self.alone
             or (cell.relation == "orphan" and command.does == "write" and status == 0)

@@ -288,7 +288,12 @@ package struct JournalOwnership {
         _ database: Database
     ) throws -> JournalMismatch? {
         let form = database.form
-        guard form.pageSize > 0 else { return nil }
+        guard form.pageSize > 0 else {
+            // A plaintext file whose first page is torn, or overwritten.
+            let page = try log.firstPage(in: raw)
+            let start = try database.connection.bytes(at: 0, count: log.pageSize)
+            return page?.hasSector(of: start) == true ? nil : .database
+        }
         guard log.pageSize == form.pageSize else { return .pageSize }
         let pageCount = max(log.databaseSize, database.pageCount)
         var firstPages: [[UInt8]] = []
@@ -309,7 +314,8 @@ package struct JournalOwnership {
         }
         // SQLite counts on from the page as it read it, which is encrypted. It doesn't read it again
         // after its own changes.
-        let counter = firstPages.first.flatMap(database.header)?.changeCounter
+        let first = firstPages.first.flatMap(database.header)
+        let counter = first?.changeCounter
         let isNext = counter.map { $0 == database.firstPage.word(24) &+ 1 }
         guard let header = database.header(of: database.firstPage) else {
             // The page is torn, or it has the key before a change of the key, of which the log has all
@@ -318,10 +324,15 @@ package struct JournalOwnership {
             let isOwn =
                 isNext == true && log.hasEveryPage() || database.pageCount <= 1
                 || firstPages.contains { $0.hasSector(of: database.firstPage) }
-            return try isOwn || database.hasIntactPage() ? nil : .database
+            // Without a key, a page that makes sense may be any database's.
+            return try isOwn || key != nil && database.hasIntactPage() ? nil : .database
         }
         // The database's is one of the log's if a checkpoint was interrupted.
         guard !firstPages.contains(database.firstPage) else { return nil }
+        // SQLite changes the mode in the file before it makes a log, and deletes the log before it
+        // changes it back. One that was erased may be an exception, and has a single page.
+        // <https://www.sqlite.org/fileformat.html#file_format_version_numbers>
+        if !header.usesLog, first?.usesLog == true, database.pageCount > 1 { return .state }
         if isNext == false, counter != header.changeCounter { return .state }
         let size = header.pageCount ?? database.pageCount
         guard sizes.fits(size, mayShrink: header.hasPointerMaps) else { return .state }
@@ -375,11 +386,12 @@ extension PageNumbers {
 }
 
 extension [UInt8] {
-    /// Whether at least one of a page's sectors is the same in another version of it. A write that is cut
-    /// off leaves each sector of 512 bytes old or new.
+    /// Whether at least one of a page's sectors, other than of zeros, is the same in another version of it.
+    /// A write that is cut off leaves each sector of 512 bytes old or new.
     fileprivate func hasSector(of other: [UInt8]) -> Bool {
         stride(from: 0, to: Swift.min(count, other.count), by: 512).contains {
-            self[$0..<$0 + 512] == other[$0..<$0 + 512]
+            let sector = self[$0..<$0 + 512]
+            return sector == other[$0..<$0 + 512] && sector.contains { $0 != 0 }
         }
     }
 

@@ -55,7 +55,16 @@ final class LockedSource: LockedFile, RewriteSource, PageSource {
     ) throws -> DatabaseQueue {
         // Emptying the log discards any commits that SQLite doesn't see in it.
         try file.checkLog()
-        try file.checkLength()
+        do {
+            try file.checkLength()
+        } catch {
+            // What a log says that isn't the file's own is no damage.
+            let look = try file.look()
+            let inspection = try FileInspection(look, cipher: form.cipher)
+            let key = try form.key.map { try inspection.derive($0) }
+            try JournalOwnership(look, key: key, cipher: form.cipher).check()
+            throw error
+        }
         let opened = try monitor.waitingUntilUnused(identity) {
             try openLocked(file, form, options)
         }

@@ -100,6 +100,7 @@ final class RestingSource: RewriteSource, PageSource {
         } else {
             try inspection.checkPlaintext()
         }
+        try JournalOwnership(file.look(), key: derivedKey, cipher: form.cipher).check()
         if usesLog { connection.keepLogIndexInMemory() }
         let code = connection.run("BEGIN; SELECT count(*) FROM sqlite_schema")
         guard code != .ok else { return derivedKey }
