@@ -71,7 +71,11 @@ package struct TreeCell {
         end = place + localCount
         guard end <= usableSize else { return nil }
         local = place..<end
-        guard localCount < payloadCount else { return }
+        guard localCount < payloadCount else {
+            // It takes at least the place of a free block, which it becomes when it is deleted.
+            end = max(end, offset + 4)
+            return
+        }
         guard end + 4 <= usableSize else { return nil }
         overflow = bytes.word(end)
         end += 4
@@ -111,8 +115,7 @@ struct TreePageView {
     var rightmost: Int { bytes.word(start + 8) }
 
     /// - Parameter isStrict: Whether SQLite must have written the cell so: after the page's beginning of
-    ///   content, and with the place of a free block, which it becomes when it is deleted. Otherwise, it
-    ///   only must be readable.
+    ///   content, and with the place of a free block. Otherwise, it only must be readable.
     /// - Returns: `nil` if it isn't.
     @inline(__always)
     func cell(_ index: Int, isStrict: Bool = true) -> TreeCell? {

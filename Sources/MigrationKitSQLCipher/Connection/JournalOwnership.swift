@@ -330,9 +330,9 @@ package struct JournalOwnership {
         // The database's is one of the log's if a checkpoint was interrupted.
         guard !firstPages.contains(database.firstPage) else { return nil }
         // SQLite changes the mode in the file before it makes a log, and deletes the log before it
-        // changes it back. One that was erased may be an exception, and has a single page.
+        // changes it back.
         // <https://www.sqlite.org/fileformat.html#file_format_version_numbers>
-        if !header.usesLog, first?.usesLog == true, database.pageCount > 1 { return .state }
+        if !header.usesLog, first?.usesLog == true { return .state }
         if isNext == false, counter != header.changeCounter { return .state }
         let size = header.pageCount ?? database.pageCount
         guard sizes.fits(size, mayShrink: header.hasPointerMaps) else { return .state }
