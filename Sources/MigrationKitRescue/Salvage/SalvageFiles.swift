@@ -55,10 +55,15 @@ struct SalvageFiles: Sendable {
     }
 
     /// What a trial of a key knows of them: pages of any of the files prove it. Some may be unreadable.
-    func evidence() throws -> KeyTrial.Evidence {
-        KeyTrial.Evidence(
-            start: try main.map { try $0.read(at: 0, count: min($0.size, KeyTrial.startCount)) }
-                .flatMap(\.self) ?? [],
+    func evidence() -> KeyTrial.Evidence {
+        // A page after the first may be unreadable.
+        let start = [KeyTrial.startCount, 4096, 1024, 512].lazy.compactMap { count in
+            main.flatMap { file in
+                (try? file.read(at: 0, count: min(file.size, count))).flatMap(\.self)
+            }
+        }.first
+        return KeyTrial.Evidence(
+            start: start ?? [],
             size: main?.size ?? 0,
             recovered: nil
         ) { size in

@@ -60,7 +60,7 @@ struct SalvageKey {
         cipher given: CipherSettings,
         monitor: ConversionMonitor
     ) throws {
-        let trial = KeyTrial(try files.evidence())
+        let trial = KeyTrial(files.evidence())
         // A raw key decrypts without a salt. Only the HMAC needs it.
         var withoutSalt: KeyTrial.Fit?
         for key in keys {
