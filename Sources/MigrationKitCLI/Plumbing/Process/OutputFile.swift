@@ -123,7 +123,8 @@ struct OutputFile {
 
     /// Whether a text of one line is what a command wrote, and no key.
     private static func isStatement(_ line: Substring) -> Bool {
-        line.hasSuffix(";") && line.contains(" ") || ["erDiagram", "{", "}"].contains(line)
+        line.hasSuffix(";") && line.contains(" ") || line.hasPrefix("--")
+            || ["erDiagram", "{", "}"].contains(line)
     }
 
     private func replace(_ path: String, mode: mode_t?, with text: String) throws {
