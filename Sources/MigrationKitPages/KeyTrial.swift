@@ -131,9 +131,10 @@ package struct KeyTrial: Sendable {
     private func isPlausible(_ key: DatabaseKey, _ cipher: CipherSettings) throws -> Bool {
         let form = try PageForm(key: key, salt: nil, cipher: cipher)
         return try evidence.sample(cipher.pageSize).contains { page in
-            // The first one's b-tree begins so late that a wrong initialization vector doesn't matter.
-            guard page.number > 1, let content = form.content(page.bytes, number: page.number)
-            else { return false }
+            guard page.number > 1 else {
+                return DatabaseHeader(decrypting: page.bytes, key: key, cipher: cipher) != nil
+            }
+            guard let content = form.content(page.bytes, number: page.number) else { return false }
             let tree = TreePage(content, number: page.number, usableSize: form.usableSize)
             return tree.map { $0.badCellCount == 0 && !$0.cells.isEmpty } ?? false
         }
