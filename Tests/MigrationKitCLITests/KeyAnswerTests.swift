@@ -80,6 +80,18 @@ extension KeyAnswerTests {
         data.replaceSubrange(range, with: range.map { _ in UInt8.random(in: .min ... .max) })
     }
 
+    private static let headerPragmas = """
+        PRAGMA cipher_plaintext_header_size = 32;
+        PRAGMA cipher_salt = "x'\(String(repeating: "a5", count: 16))'";
+
+        """
+
+    /// - Parameter salt: Two digits, which are repeated.
+    private static func headerOptions(salt: String) -> [String] {
+        ["--cipher-plaintext-header-size", "32"]
+            + ["--cipher-salt", String(repeating: salt, count: 16)]
+    }
+
     //        open | inspect | key check | key find | salvage
     static let rows: [Row] = [
         Row(name: "sound", answers: "ok | opens | ok | ok | ok"),
@@ -195,31 +207,20 @@ extension KeyAnswerTests {
         ),
         Row(
             name: "plaintext header",
-            pragmas: """
-                PRAGMA cipher_plaintext_header_size = 32;
-                PRAGMA cipher_salt = "x'\(String(repeating: "a5", count: 16))'";
-                """,
-            options: ["--cipher-plaintext-header-size", "32"]
-                + ["--cipher-salt", String(repeating: "a5", count: 16)],
+            pragmas: headerPragmas,
+            options: headerOptions(salt: "a5"),
             answers: "ok | opens | ok | ok | ok"
         ),
         Row(
             name: "plaintext header, not given",
-            pragmas: """
-                PRAGMA cipher_plaintext_header_size = 32;
-                PRAGMA cipher_salt = "x'\(String(repeating: "a5", count: 16))'";
-                """,
+            pragmas: headerPragmas,
             answers:
                 "plaintextHeader | saltNeeded | plaintextHeader | plaintextHeader | plaintextHeader"
         ),
         Row(
             name: "plaintext header, another salt",
-            pragmas: """
-                PRAGMA cipher_plaintext_header_size = 32;
-                PRAGMA cipher_salt = "x'\(String(repeating: "a5", count: 16))'";
-                """,
-            options: ["--cipher-plaintext-header-size", "32"]
-                + ["--cipher-salt", String(repeating: "a6", count: 16)],
+            pragmas: headerPragmas,
+            options: headerOptions(salt: "a6"),
             answers: "wrongKey | wrong | wrongKey | noKeyOpens | wrongKey"
         ),
         Row(

@@ -179,7 +179,7 @@ struct RepairCommand: StoreCommand {
         let repair = try SchemaRepair(of: store, options)
         let isFile = repair != nil && output != "-"
         if isFile, let repair {
-            let folder = context.host.hasFolder ? try migrations.path(in: context) : nil
+            let folder = try migrations.folder(in: context)
             try OutputFile(path: output).write(repair.text + "\n", besides: folder)
         }
         if json {

@@ -97,8 +97,7 @@ struct SchemaDumpCommand: DatabaseUsing {
             }
             return context.outputLines(text.hasSuffix("\n") ? String(text.dropLast()) : text)
         }
-        let folder = context.host.hasFolder ? try migrations.path(in: context) : nil
-        try OutputFile(path: output).write(text, besides: folder)
+        try OutputFile(path: output).write(text, besides: migrations.folder(in: context))
         if json {
             return try context.printJSON(fields: ["format": format.rawValue, "output": output])
         }

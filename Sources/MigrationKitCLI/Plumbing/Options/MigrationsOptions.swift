@@ -132,6 +132,11 @@ struct MigrationsOptions: ParsableArguments {
         return path
     }
 
+    /// The folder of the migrations; `nil` for a program with its own steps.
+    func folder(in context: CommandContext) throws -> String? {
+        context.host.hasFolder ? try path(in: context) : nil
+    }
+
     /// The folder that is named by the option, the environment or the settings file. A program with
     /// its own steps has none.
     func path(in context: CommandContext) throws -> String {
