@@ -26,6 +26,16 @@ package struct PageNumbers: Equatable, Sendable {
         }
     }
 
+    /// Whether each page of a database, but for that of SQLite's lock bytes, has a number.
+    ///
+    /// - Parameter least: Smaller numbers don't count.
+    package func hasEveryPage(of count: Int, pageSize: Int, from least: Int = 0) -> Bool {
+        let lockPage = DatabaseHeader.lockPage(pageSize: pageSize)
+        return (1..<count + 1).allSatisfy { page in
+            page == lockPage || self[page].map { $0 >= least } == true
+        }
+    }
+
     /// The greatest page that has a number.
     package var greatestPage: Int? {
         guard let piece = pieces.keys.max(), let numbers = pieces[piece] else { return nil }

@@ -20,21 +20,21 @@ package struct TreePage {
     /// - Returns: `nil` if it can't be a b-tree page.
     package init?(_ bytes: [UInt8], number: Int, usableSize: Int) {
         guard bytes.count >= usableSize else { return nil }
-        let found = bytes.withUnsafeBytes { buffer -> (TreePageView, [TreeCell])? in
+        let content = bytes.withUnsafeBytes {
+            buffer -> (kind: TreeKind, cells: [TreeCell], count: Int, rightmost: Int?)? in
             guard let view = TreePageView(buffer, number: number, usableSize: usableSize),
                 view.fragmentCount <= 60
             else { return nil }
             // An inner page without a cell has one child. This happens only briefly, to a root.
             guard view.kind.isLeaf || view.cellCount > 0 || number == 1 else { return nil }
             let cells = (0..<view.cellCount).compactMap { view.cell($0, isStrict: false) }
-            return view.cellCount == 0 || !cells.isEmpty ? (view, cells) : nil
+            guard view.cellCount == 0 || !cells.isEmpty else { return nil }
+            return (view.kind, cells, view.cellCount, view.kind.isLeaf ? nil : view.rightmost)
         }
-        guard let (view, cells) = found else { return nil }
+        guard let content else { return nil }
         self.bytes = bytes
-        self.cells = cells
-        kind = view.kind
-        badCellCount = view.cellCount - cells.count
-        rightmost = kind.isLeaf ? nil : Int(bytes.word(number == 1 ? DatabaseHeader.count + 8 : 8))
+        (kind, cells, rightmost) = (content.kind, content.cells, content.rightmost)
+        badCellCount = content.count - cells.count
     }
 
     /// The most rows that a table's leaf may have: a cell takes at least four bytes, and two for

@@ -32,10 +32,7 @@ public struct WriteAheadLog: Equatable, Sendable {
     ///
     /// - Parameter frame: Counted from 0.
     package func hasEveryPage(from frame: Int = 0) -> Bool {
-        let lockPage = DatabaseHeader.lockPage(pageSize: pageSize)
-        return (1..<databaseSize + 1).allSatisfy {
-            $0 == lockPage || committedPages[$0].map { $0 >= frame } == true
-        }
+        committedPages.hasEveryPage(of: databaseSize, pageSize: pageSize, from: frame)
     }
 
     package static let headerCount = 32

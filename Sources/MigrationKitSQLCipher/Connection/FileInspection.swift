@@ -168,14 +168,14 @@ package struct FileInspection {
             error?.resultCode == .SQLITE_CORRUPT
             || error?.resultCode == .SQLITE_ERROR && isUnauthentic
         // With the salt of another file, a raw key decrypts pages, but authenticates none.
-        let trial = KeyTrial(try KeyTrial.Evidence(file.look()))
         let hasOtherSalt =
             try isUnauthentic && isDamaged
-            && trial.verdict(derivedKey, among: [cipher]).fit == nil
+            && KeyTrial(.init(file.look())).verdict(derivedKey, among: [cipher]).fit == nil
         if let error, error.resultCode != .SQLITE_NOTADB, !hasOtherSalt {
             let pages = try isDamaged ? damagedPages(key: derivedKey) : []
             return explainSchema(error, damagedPages: pages) ?? error
         }
+        let trial = KeyTrial(try .init(file.look()))
         let verdict = try trial.verdict(
             key,
             among: [cipher] + (cipher.hasPlaintextHeader ? cipher.withOtherHeaderSizes : [])

@@ -269,10 +269,11 @@ package struct JournalOwnership {
         }
         // Undoing may be part of what others do.
         guard isChanged, try !isInUse() else { return nil }
-        let pages = 1...journal.originalPageCount
-        guard
-            try journal.offsets.contains(pages, of: form.pageSize) || database.hasIntactPage()
-        else { return .database }
+        let hasEveryPage = journal.offsets.hasEveryPage(
+            of: journal.originalPageCount,
+            pageSize: form.pageSize
+        )
+        guard try hasEveryPage || database.hasIntactPage() else { return .database }
         let undone = SharedBytes(undoing: journal, in: raw, of: database.bytes)
         guard try !database.isSound(undone), try database.isSound() else {
             return nil
@@ -375,13 +376,6 @@ private struct SizeCheck {
             size = change.size
         }
         return true
-    }
-}
-
-extension PageNumbers {
-    /// Whether each of some pages has a number, except that of SQLite's lock bytes.
-    fileprivate func contains(_ pages: ClosedRange<Int>, of pageSize: Int) -> Bool {
-        pages.allSatisfy { self[$0] != nil || $0 == DatabaseHeader.lockPage(pageSize: pageSize) }
     }
 }
 
