@@ -219,24 +219,46 @@ final class TreeWalk {
 
     /// The pages that look like b-tree pages and were reached from no root, except those below
     /// another one of them.
+    ///
+    /// Pages that lead to each other in a circle have none above them. Each circle gives one page.
     func orphans() -> [Int] {
         // If the root of a large table is damaged, these are most pages of the file.
         var candidates = PageSet(pages.pageCount)
         var below = PageSet(pages.pageCount)
+        var inner: [Int] = []
         for number in 2..<max(2, pages.lastPage + 1) {
             guard owners[number] == Owner.nobody, pages.states[number] == .intact,
                 let kind = pages.kind(number)
             else { continue }
             candidates.insert(number)
-            guard !kind.isLeaf, let content = pages.tree(number) else { continue }
-            for child in content.cells.map(\.child) + [content.rightmost ?? 0]
-            where (2...pages.pageCount).contains(child) && child != number
-                && pages.kind(child)?.isTable == kind.isTable
-            {
-                below.insert(child)
+            if !kind.isLeaf { inner.append(number) }
+            for child in children(of: number) where child != number { below.insert(child) }
+        }
+        var tops = (1...pages.lastPage).filter { candidates.contains($0) && !below.contains($0) }
+        var reached = PageSet(pages.pageCount)
+        func reach(_ top: Int) {
+            var rest = [top]
+            while let page = rest.popLast() {
+                guard candidates.contains(page), reached.insert(page) else { continue }
+                rest += children(of: page)
             }
         }
-        return (1...pages.lastPage).filter { candidates.contains($0) && !below.contains($0) }
+        tops.forEach(reach)
+        for number in inner where !reached.contains(number) {
+            tops.append(number)
+            reach(number)
+        }
+        return tops.sorted()
+    }
+
+    /// The pages of the same kind of tree that an inner page leads to.
+    private func children(of page: Int) -> [Int] {
+        guard let kind = pages.kind(page), !kind.isLeaf, let content = pages.tree(page) else {
+            return []
+        }
+        return (content.cells.map(\.child) + [content.rightmost ?? 0]).filter { child in
+            (2...pages.pageCount).contains(child) && pages.kind(child)?.isTable == kind.isTable
+        }
     }
 
     /// The first and the last rowid of a part of a tree.

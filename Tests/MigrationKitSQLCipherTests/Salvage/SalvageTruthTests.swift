@@ -71,6 +71,40 @@ import Testing
         #expect(try verification().contains { !$0.ok && $0.name == "quick_check" })
     }
 
+    /// A leaf in the place of the root, and the root in that of the leaf: the root leads to an inner page,
+    /// this leads to the root, and no other page leads to either.
+    @Test func pagesThatLeadToEachOtherAreRecovered() throws {
+        let store = SmallStore(compatibility: 4, encoding: "UTF-8", autoVacuum: 0)
+        let cipher = try #require(try store.cipher)
+        try store.make(folder.database, key: key)
+        let pages = try StoredPages(folder.databaseData(), key: key.key, cipher: cipher)
+        let root = try store.open(folder.database, key: key).read { db in
+            try Int.fetchOne(db, sql: "SELECT rootpage FROM sqlite_schema WHERE name = 'deep'")
+        }
+        let top = try #require(root)
+        func firstChild(_ page: Int) -> Int {
+            let content = pages.page(page)
+            return Int(content.word(content.half(12)))
+        }
+        let inner = firstChild(top)
+        let leaf = firstChild(inner)
+        try #require(pages.page(inner)[0] == TreeKind.innerTable.rawValue)
+        try #require(pages.page(leaf)[0] == TreeKind.leafTable.rawValue)
+        var image = pages.image
+        for index in 0..<cipher.pageSize {
+            image.swapAt((top - 1) * cipher.pageSize + index, (leaf - 1) * cipher.pageSize + index)
+        }
+        try folder.write("notes.db", pages.with(image))
+        let report = try store.salvage(folder.database, key: key, into: folder.path("new.db"))
+        let isComplete = report.isComplete
+        #expect(!isComplete)
+        let rows = "(SELECT count(*) FROM deep) + (SELECT count(*) FROM lost_and_found)"
+        let found = try store.open(folder.path("new.db"), key: key).read { db in
+            try Int.fetchOne(db, sql: "SELECT \(rows)")
+        }
+        #expect(found == 140)
+    }
+
     /// The number of pages in the header: too great, so that all but the file's pages would be missing, and
     /// too small, so that pages of trees would be after the end.
     @Test(arguments: [0x8000_0000, 1 << 20, 12])
