@@ -4,7 +4,6 @@ import Foundation
 import GRDB
 import MigrationKitKeys
 import MigrationKitGRDB
-import Synchronization
 
 /// Prepares each connection before anything else uses it.
 package final class ConnectionSetup: Sendable {
@@ -25,7 +24,9 @@ package final class ConnectionSetup: Sendable {
     /// Whether the file is new, so that the first connection gives it a first page.
     private let writesFirstPage: Bool
 
-    private let hostThrew = Atomic(false)
+    // No `Atomic`: the last connection of a thread and that of a queue may be let go at the same time, and if
+    // two threads are the first to use its metadata, the runtime of Swift 6.3 may wait for ever on Linux.
+    private let hostThrew = Locked(false)
 
     /// The pages that these connections have authenticated themselves, without SQLCipher.
     /// `nil` if others have.
@@ -54,7 +55,7 @@ package final class ConnectionSetup: Sendable {
     }
 
     /// Whether the host's own `prepareDatabase` threw. Such errors are passed on unchanged.
-    var didHostThrow: Bool { hostThrew.load(ordering: .relaxed) }
+    var didHostThrow: Bool { hostThrew.withLock { $0 } }
 
     package var configuration: Configuration {
         // Its only closure is the one below: options take none for it.
@@ -114,7 +115,7 @@ package final class ConnectionSetup: Sendable {
         do {
             try options.prepareDatabase?(db)
         } catch {
-            hostThrew.store(true, ordering: .relaxed)
+            hostThrew.withLock { $0 = true }
             throw error
         }
         // Last, since the host may choose what the first page makes permanent.
