@@ -87,3 +87,12 @@ public final class InMemoryKeyStore: KeyStore {
         }
     }
 }
+
+extension InMemoryKeyStore: ItemDeletingKeyStore {
+    package func delete(_ item: KeyItem) throws {
+        try contents.withLock { contents in
+            _ = try contents.checked()
+            contents.entries.delete(item)
+        }
+    }
+}

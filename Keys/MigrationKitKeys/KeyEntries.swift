@@ -57,8 +57,13 @@ package struct KeyEntries: Sendable {
     @discardableResult
     package mutating func delete(service: String, account: String?) throws -> KeyItem {
         let item = try only(service, account).item
-        all.removeAll { $0.item.identifier == item.identifier }
+        delete(item)
         return item
+    }
+
+    /// Deletes this entry.
+    package mutating func delete(_ item: KeyItem) {
+        all.removeAll { $0.item.identifier == item.identifier }
     }
 
     /// Adds an entry, whatever there is.

@@ -55,6 +55,7 @@ public struct KeyItem: Sendable, Equatable {
         let shown = attributes.sorted { $0.key < $1.key }.map { "\($0.key)=\"\($0.value)\"" }
         return "\"\(label)\" in \(collection)"
             + (shown.isEmpty ? "" : ": " + shown.joined(separator: ", "))
+            + ", item \(identifier)"
     }
 }
 
@@ -62,6 +63,7 @@ extension KeyItem: Encodable {
     /// Encodes the item. Nothing in it is secret.
     public func encode(to encoder: any Encoder) throws {
         try encoder.encode([
+            "identifier": identifier,
             "service": service,
             "account": account,
             "label": label,

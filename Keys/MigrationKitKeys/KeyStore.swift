@@ -145,6 +145,14 @@ package protocol InterruptibleKeyStore: KeyStore {
     func endingLookUps(when isCancelled: @escaping @Sendable () -> Bool) -> any KeyStore
 }
 
+/// A key store that can delete one of several equal items, such as those of two programs that stored at once.
+package protocol ItemDeletingKeyStore: KeyStore {
+    /// Deletes this item, whatever others match the same search.
+    ///
+    /// - Throws: ``KeyStoreError``.
+    func delete(_ item: KeyItem) throws
+}
+
 /// A key store that can hand out everything that it has, to find a key whose item isn't known.
 package protocol SearchableKeyStore: KeyStore {
     /// Every item that can be read now, of any program, with its secret.

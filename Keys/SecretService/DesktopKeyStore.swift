@@ -12,16 +12,20 @@ public enum DesktopKeyStore {
     /// - Parameters:
     ///   - collection: The collection of the Secret Service to search and store in; nil for all. The
     ///     portal has none.
-    ///   - timeout: How long each call may take.
+    ///   - timeout: How long each call may take, without the time in which the Secret Service asks the user.
+    ///   - questionTimeout: How long the user may take to answer a question of the Secret Service; nil for
+    ///     any time.
     ///   - allowsPrompt: Whether the user may be asked to unlock a collection. The portal asks anyway.
     public static func current(
         collection: String? = nil,
         timeout: Duration = .seconds(30),
+        questionTimeout: Duration? = nil,
         allowsPrompt: Bool = true
     ) -> any DiagnosableKeyStore {
         let service = SecretServiceKeyStore(
             collection: collection,
             timeout: timeout,
+            questionTimeout: questionTimeout,
             allowsPrompt: allowsPrompt
         )
         let portal = PortalKeyStore(timeout: timeout)

@@ -29,12 +29,10 @@ struct ItemSearch {
     /// What must be unlocked before a result can be trusted.
     struct Obstacle {
         let paths: Set<String>
-        let objects: [GObjectReference]
         let collection: String
 
         init(_ collection: ServiceCollection) {
             paths = [collection.path]
-            objects = [collection.object]
             self.collection = collection.label
         }
 
@@ -43,7 +41,6 @@ struct ItemSearch {
             let locked = items.filter(\.isLocked)
             guard let first = locked.first else { return nil }
             paths = Set(locked.map(\.path))
-            objects = locked.map(\.object)
             collection =
                 collections.first { $0.path == first.collectionPath }?.label ?? first.collectionPath
         }
@@ -71,7 +68,7 @@ struct ItemSearch {
                 throw KeyStoreError.promptDismissed(collection: obstacle.collection)
             }
             asked.formUnion(obstacle.paths)
-            try found.connection.unlock(obstacle.objects)
+            try found.connection.unlock(obstacle.paths.sorted())
         }
     }
 
@@ -124,7 +121,8 @@ struct ItemSearch {
         try ServiceConnection(cancellation: cancellation)
     }
 
-    private func look() throws -> Found {
+    /// The service as it is now. Nothing is unlocked.
+    func look() throws -> Found {
         let connection = try connection()
         let collections = try connection.collections()
         let target: ServiceCollection?

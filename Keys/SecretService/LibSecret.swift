@@ -31,9 +31,11 @@ final class GObjectReference {
 /// Cancels a GLib call.
 ///
 /// `@unchecked` because a GCancellable may be used from any thread
-/// (https://docs.gtk.org/gio/class.Cancellable.html), and this has no other state.
+/// (https://docs.gtk.org/gio/class.Cancellable.html), and the other state has a lock.
 final class GLibCancellation: @unchecked Sendable {
     let pointer: OpaquePointer
+    /// Whether a person is being asked, who may take longer than a program.
+    let isAsking = Locked(false)
 
     init() {
         pointer = g_cancellable_new()
@@ -55,28 +57,38 @@ enum TimeLimit {
 
     /// Runs the work on its own thread.
     ///
-    /// At the limit, the work is cancelled, which also closes a question on the screen. It gets a
-    /// second to end, and is then abandoned.
+    /// At the limit, the work is cancelled. It gets a second to end, and is then abandoned.
     ///
     /// - Parameters:
-    ///   - limit: How long the work may take.
+    ///   - limit: How long the work may take. While a person is asked, no time passes.
+    ///   - questionLimit: How long a person may take to answer; `nil` for any time.
     ///   - isCancelled: Ends the work before the limit in the same way, once it returns true.
     ///   - work: The work.
     /// - Throws: ``KeyStoreError/noLibrary(reason:)``; ``KeyStoreError/timedOut(seconds:)`` at the
     ///   limit; a `CancellationError`; what the work throws.
     static func run<Value: Sendable>(
         _ limit: Duration,
+        questionLimit: Duration? = nil,
         endingWhen isCancelled: () -> Bool = { false },
         _ work: @escaping @Sendable (GLibCancellation) throws -> Value
     ) throws -> Value {
         try LibSecret.load()
         let cancellation = GLibCancellation()
         let clock = ContinuousClock()
-        let start = clock.now
         let call = WorkAlongside { try work(cancellation) }
         var result: Result<Value, any Error>?
-        while result == nil, clock.now < start + limit, !isCancelled() {
-            result = call.result(within: min(start + limit - clock.now, .milliseconds(50)))
+        // The program's time goes on after an answer. Each question has its own.
+        var (worked, asked) = (Duration.zero, Duration.zero)
+        var last = clock.now
+        while result == nil, worked < limit, questionLimit.map({ asked < $0 }) ?? true,
+            !isCancelled()
+        {
+            let isAsking = cancellation.isAsking.withLock { $0 }
+            let rest = isAsking ? questionLimit.map { $0 - asked } : limit - worked
+            result = call.result(within: min(rest ?? .milliseconds(50), .milliseconds(50)))
+            let passed = last.duration(to: clock.now)
+            last = last + passed
+            if isAsking { asked += passed } else { (worked, asked) = (worked + passed, .zero) }
         }
         if result == nil {
             cancellation.cancel()
@@ -88,7 +100,12 @@ enum TimeLimit {
         } catch is Expired {
             if isCancelled() { throw CancellationError() }
             // The bus has its own limits, so the elapsed time is reported, not the allowed time.
-            let passed = min(start.duration(to: clock.now), limit).seconds
+            let isTooSlow = asked == .zero
+            let passed = min(
+                isTooSlow ? worked : asked,
+                (isTooSlow ? limit : questionLimit) ?? asked
+            )
+            .seconds
             throw KeyStoreError.timedOut(seconds: (passed * 10).rounded() / 10)
         }
     }

@@ -206,7 +206,11 @@ public struct PortalKeyStore: KeyStore {
     }
 }
 
-extension PortalKeyStore: InterruptibleKeyStore {
+extension PortalKeyStore: ItemDeletingKeyStore, InterruptibleKeyStore {
+    package func delete(_ item: KeyItem) throws {
+        try change { $0.delete(item) }
+    }
+
     package func endingLookUps(
         when isCancelled: @escaping @Sendable () -> Bool
     ) -> any KeyStore {

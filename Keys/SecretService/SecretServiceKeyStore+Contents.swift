@@ -15,7 +15,7 @@ extension ItemSearch {
         let locked = collections.filter(\.isLocked)
         if unlocks, allowsPrompt, !locked.isEmpty {
             // A dismissed question isn't an error: what is still locked is reported.
-            do { try connection.unlock(locked.map(\.object)) } catch is KeyStoreError {}
+            do { try connection.unlock(locked.map(\.path)) } catch is KeyStoreError {}
             connection = try self.connection()
             collections = try chosen(in: connection)
         }

@@ -1,4 +1,6 @@
 import FoundationEssentials
+import Glibc
+import MigrationKitCommon
 import MigrationKitKeys
 
 /// The desktop's Secret Service (GNOME Keyring, KWallet, KeePassXC) as a key store.
@@ -9,12 +11,15 @@ import MigrationKitKeys
 ///
 /// An item counts as missing only after the service, its default (or the named) collection, and
 /// that collection's lock were checked. A locked collection is unlocked only if that is allowed,
-/// which may show a question on the desktop. Each call ends at the time limit, including questions.
+/// which may show a question on the desktop. Each call ends at the time limit; while the user is asked,
+/// no time passes. A question whose call ends before its answer is taken back, except from GNOME Keyring,
+/// which would end: there it stays until it is answered or the process ends.
 ///
 /// Any program of the same user can read an item while its collection is unlocked.
 public struct SecretServiceKeyStore: KeyStore {
     package let collection: String?
     private let timeout: Duration
+    private let questionTimeout: Duration?
     private let allowsPrompt: Bool
     private(set) var isCancelled: @Sendable () -> Bool = { false }
 
@@ -23,15 +28,18 @@ public struct SecretServiceKeyStore: KeyStore {
     /// - Parameters:
     ///   - collection: The collection to search and store in: its label, or the name in its path;
     ///     nil to search all and store in the default one.
-    ///   - timeout: How long each call may take.
+    ///   - timeout: How long each call may take, without the time in which the user is asked.
+    ///   - questionTimeout: How long the user may take to answer a question; nil for any time.
     ///   - allowsPrompt: Whether the user may be asked to unlock a collection.
     public init(
         collection: String? = nil,
         timeout: Duration = .seconds(30),
+        questionTimeout: Duration? = nil,
         allowsPrompt: Bool = true
     ) {
         self.collection = collection
         self.timeout = timeout
+        self.questionTimeout = questionTimeout
         self.allowsPrompt = allowsPrompt
     }
 
@@ -77,6 +85,9 @@ public struct SecretServiceKeyStore: KeyStore {
     /// The item is read back: some services change text that looks like a placeholder. A
     /// replacement is stored before the old item is deleted, so an interruption loses no key. If
     /// both remain, the next search reports that several match.
+    ///
+    /// Of several processes that store at once, one succeeds. A Secret Service makes equal items for all, so
+    /// each looks for others after it has stored, and takes its own back if there is one.
     public func store(
         _ key: DatabaseKey,
         service: String,
@@ -93,31 +104,71 @@ public struct SecretServiceKeyStore: KeyStore {
                 return (replacing ? locked : nil) ?? found.hidingPlace
             }
             let target = try found.target ?? search.newTarget(found)
-            // A process that was killed while it stored may have left an item without a secret.
-            let items = try found.items.filter { item in
-                guard !item.isLocked, try found.connection.secret(of: item)?.isEmpty ?? true else {
-                    return true
-                }
-                try found.connection.delete(item)
-                return false
-            }
-            guard replacing || items.isEmpty else {
-                throw KeyStoreError.itemExists(service: service, account: account)
-            }
-            guard items.count <= 1 else { throw search.ambiguous(found) }
-            try found.connection.keep(
-                key.stored(),
-                label: label,
-                attributes: ItemAttributes.stored(
-                    service: service,
-                    account: account,
-                    form: key.form
-                ),
-                in: target
+            let attributes = ItemAttributes.stored(
+                service: service,
+                account: account,
+                form: key.form
             )
-            for old in items { try found.connection.delete(old) }
-            // A file may get this key next.
-            _ = found.connection.provider()
+            try Self.alone {
+                for _ in 1...20 {
+                    let found = try search.look()
+                    let connection = found.connection
+                    // A process that was killed while it stored may have left an item without a secret.
+                    let items = try found.items.filter { item in
+                        guard !item.isLocked, try connection.secret(of: item)?.isEmpty ?? true
+                        else {
+                            return true
+                        }
+                        try connection.delete(item)
+                        return false
+                    }
+                    guard replacing || items.isEmpty else {
+                        throw KeyStoreError.itemExists(service: service, account: account)
+                    }
+                    guard items.count <= 1 else { throw search.ambiguous(found) }
+                    let made = try connection.keep(
+                        key.stored(),
+                        label: label,
+                        attributes: attributes,
+                        in: target
+                    )
+                    let known = Set((items + [made]).map(\.path))
+                    let isAlone: Bool
+                    do {
+                        isAlone = try search.look().items.allSatisfy { known.contains($0.path) }
+                    } catch let failure as PassingFailure {
+                        // Another process has taken its own back meanwhile. All of it is tried again.
+                        try connection.delete(made)
+                        throw failure
+                    }
+                    if isAlone {
+                        for old in items { try connection.delete(old) }
+                        // A file may get this key next.
+                        _ = connection.provider()
+                        return
+                    }
+                    try connection.delete(made)
+                    usleep(.random(in: 1000...100_000))
+                }
+                throw KeyStoreError.failure(message: "other processes store the same item")
+            }
+        }
+    }
+
+    /// Runs `body` while no other process of this session does. Where there can be no lock, such as
+    /// between two sandboxes, others may run at the same time.
+    private static func alone(_ body: () throws -> Void) throws {
+        guard let folder = environmentVariable("XDG_RUNTIME_DIR") else { return try body() }
+        let lock = FileLock(beside: "\(folder)/migrationkit-keys", suffix: ".lock")
+        var isDone = false
+        do {
+            try lock.withLock(timeout: 5) {
+                isDone = true
+                try body()
+            }
+        } catch let failure as FileLock.Failure {
+            guard !isDone else { throw failure }
+            try body()
         }
     }
 
@@ -140,6 +191,18 @@ public struct SecretServiceKeyStore: KeyStore {
         }
     }
 
+    package func delete(_ item: KeyItem) throws {
+        try perform(item.service, item.account) { search in
+            let found = try search.found {
+                ItemSearch.Obstacle(lockedOf: $0.items, in: $0.collections)
+            }
+            guard let one = found.items.first(where: { $0.path == item.identifier }) else {
+                throw KeyStoreError.itemNotFound(service: item.service, account: item.account)
+            }
+            try found.connection.delete(one)
+        }
+    }
+
     func perform<Value: Sendable>(
         _ service: String?,
         _ account: String?,
@@ -147,7 +210,11 @@ public struct SecretServiceKeyStore: KeyStore {
         _ work: @escaping @Sendable (ItemSearch) throws -> Value
     ) throws -> Value {
         let (collection, allowsPrompt) = (collection, allowsPrompt)
-        return try TimeLimit.run(timeout, endingWhen: isCancelled) { cancellation in
+        return try TimeLimit.run(
+            timeout,
+            questionLimit: questionTimeout,
+            endingWhen: isCancelled
+        ) { cancellation in
             let search = ItemSearch(
                 collection: collection,
                 allowsPrompt: allowsPrompt,
@@ -169,7 +236,7 @@ public struct SecretServiceKeyStore: KeyStore {
     }
 }
 
-extension SecretServiceKeyStore: InterruptibleKeyStore {
+extension SecretServiceKeyStore: ItemDeletingKeyStore, InterruptibleKeyStore {
     package func endingLookUps(
         when isCancelled: @escaping @Sendable () -> Bool
     ) -> any KeyStore {
@@ -190,7 +257,7 @@ extension ServiceConnection {
         label: String,
         attributes: [String: String],
         in collection: ServiceCollection
-    ) throws {
+    ) throws -> ServiceItem {
         let bytes = "application/octet-stream"
         let item = try makeItem(
             secret,
@@ -200,9 +267,9 @@ extension ServiceConnection {
             in: collection
         )
         do {
-            if try self.secret(of: item) == secret { return }
+            if try self.secret(of: item) == secret { return item }
             try replaceSecret(of: item, by: secret, contentType: bytes)
-            if try self.secret(of: item) == secret { return }
+            if try self.secret(of: item) == secret { return item }
         } catch PassingFailure.sessionUnusable(let message) {
             // It is stored again in another session.
             try delete(item)

@@ -104,26 +104,43 @@ struct ServiceConnection {
     ///
     /// - Returns: `nil` if the question was dismissed.
     func makeDefaultCollection() throws -> ServiceCollection? {
-        let program = text(g_dbus_proxy_get_name_owner(service.pointer)) ?? ""
-        let completions = BusSignals(bus, of: program, "org.freedesktop.Secret.Prompt", "Completed")
         // What other programs call it, too.
         let label = ["org.freedesktop.Secret.Collection.Label": "Default keyring"]
-        let made = try bus.call(
-            program,
-            "/org/freedesktop/secrets",
-            "org.freedesktop.Secret.Service.CreateCollection",
-            [.strings(label), .string("default")]
-        ).strings
-        guard made.count == 2 else { return nil }
-        // The path is "/" if the user must be asked first.
-        let path = made[0] == "/" ? try answer(to: made[1], of: program, completions) : made[0]
-        guard let path, path != "/" else { return nil }
+        guard
+            let path = try asking("CreateCollection", [.strings(label), .string("default")]),
+            path != "/"
+        else { return nil }
         return try collection(at: path)
     }
 
-    /// Shows a question, and waits for its answer.
+    /// Calls a method of the service that may have a person asked, and waits for the answer.
     ///
-    /// - Returns: The path in the answer; `nil` if the question was dismissed.
+    /// libsecret's own way takes the question back when it is cancelled.
+    ///
+    /// - Returns: The first path in the result; `nil` if the question was dismissed.
+    private func asking(_ method: String, _ arguments: [BusValue]) throws -> String? {
+        guard let program = text(g_dbus_proxy_get_name_owner(service.pointer)) else {
+            throw KeyStoreError.noService
+        }
+        let completions = BusSignals(bus, of: program, "org.freedesktop.Secret.Prompt", "Completed")
+        let paths = try bus.call(
+            program,
+            "/org/freedesktop/secrets",
+            "org.freedesktop.Secret.Service.\(method)",
+            arguments
+        ).strings
+        // The last is that of the question; "/" if nobody must be asked.
+        guard let question = paths.last, question != "/" else { return paths.first }
+        cancellation.isAsking.withLock { $0 = true }
+        defer { cancellation.isAsking.withLock { $0 = false } }
+        return try answer(to: question, of: program, completions)
+    }
+
+    /// Shows a question, and waits for its answer. If the wait is cancelled, the question is taken back,
+    /// except from GNOME Keyring, which would abort (`perform_next_unlock: assertion failed`, 42.1). There
+    /// it stays until it is answered or this process ends.
+    ///
+    /// - Returns: The first path in the answer; `nil` if the question was dismissed.
     private func answer(
         to question: String,
         of program: String,
@@ -137,14 +154,16 @@ struct ServiceConnection {
         while true {
             let isRunning = owner(of: "org.freedesktop.secrets") == program
             guard g_cancellable_is_cancelled(cancellation.pointer) == 0 else {
-                try? tell("Dismiss", [], on: SessionBus(cancellation: GLibCancellation()))
+                if owner(of: "org.gnome.keyring") != program {
+                    try? tell("Dismiss", [], on: SessionBus(cancellation: GLibCancellation()))
+                }
                 throw TimeLimit.Expired()
             }
             guard isRunning else { throw KeyStoreError.noService }
             for _ in 0..<20 {
                 completions.receive()
                 if let answer = completions.latest[question] {
-                    return answer.integers.first == 0 ? answer.strings.first : nil
+                    return answer.integers.first == 0 ? answer.strings.first ?? "/" : nil
                 }
                 usleep(10_000)
             }
@@ -198,36 +217,9 @@ struct ServiceConnection {
         if let error { throw failure(error) }
     }
 
-    /// Requests unlocking of collections or items, which may show a question.
-    func unlock(_ objects: [GObjectReference]) throws {
-        var list: UnsafeMutablePointer<GList>?
-        for object in objects {
-            list = g_list_prepend(list, UnsafeMutableRawPointer(object.pointer))
-        }
-        defer { g_list_free(list) }
-        var error: UnsafeMutablePointer<GError>?
-        _ = quietly {
-            secret_service_unlock_sync(service.pointer, list, cancellation.pointer, nil, &error)
-        }
-        if let error { throw failure(error) }
-    }
-
-    /// Runs a call that may show a question.
-    ///
-    /// If it is withdrawn or dismissed, libsecret 0.20 writes complaints about itself to standard error
-    /// ("g_task_return_error: assertion 'error != NULL' failed"), and about KWallet's answer. There is
-    /// no other way to suppress them.
-    private func quietly<Value>(_ body: () throws -> Value) rethrows -> Value {
-        let domains = [
-            ("GLib-GIO", Int32(G_LOG_LEVEL_CRITICAL)), ("libsecret", Int32(G_LOG_LEVEL_WARNING)),
-        ]
-        let handlers = domains.map { g_log_set_handler($0.0, $0.1, { _, _, _, _ in }, nil) }
-        defer {
-            for (domain, handler) in zip(domains, handlers) {
-                g_log_remove_handler(domain.0, handler)
-            }
-        }
-        return try body()
+    /// Requests unlocking of collections or items by their paths, which may show a question.
+    func unlock(_ paths: [String]) throws {
+        _ = try asking("Unlock", [.paths(paths)])
     }
 
     /// The secret of an unlocked item, copied from libsecret's locked memory into ours.
@@ -398,7 +390,8 @@ private func failure(_ error: UnsafeMutablePointer<GError>) -> any Error {
         }
         g_dbus_error_strip_remote_error(error)
         // For an object that doesn't exist, GLib's services report that it has no such method.
-        if name == "org.freedesktop.DBus.Error.UnknownObject"
+        if name == "org.freedesktop.Secret.Error.NoSuchObject"
+            || name == "org.freedesktop.DBus.Error.UnknownObject"
             || name == "org.freedesktop.DBus.Error.UnknownMethod"
         {
             return PassingFailure.objectGone(message: String(cString: error.pointee.message))

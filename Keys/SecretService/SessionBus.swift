@@ -12,6 +12,8 @@ enum BusValue {
     case descriptor(Int32)
     /// Options or properties by their names.
     case strings([String: String])
+    /// The paths of objects.
+    case paths([String])
 
     /// A new GVariant. The call that it is passed to frees it.
     fileprivate var variant: OpaquePointer? {
@@ -22,6 +24,7 @@ enum BusValue {
         case .boolean(let value): g_variant_new_boolean(value ? 1 : 0)
         case .descriptor(let index): g_variant_new_handle(index)
         case .strings(let values): Self.dictionary(values)
+        case .paths(let paths): Self.array(of: "o", paths.map { g_variant_new_object_path($0) })
         }
     }
 
@@ -32,11 +35,13 @@ enum BusValue {
                 g_variant_new_variant(g_variant_new_string(value))
             )
         }
+        return array(of: "{sv}", entries)
+    }
+
+    private static func array(of type: String, _ elements: [OpaquePointer?]) -> OpaquePointer? {
         // A type is the text that names it.
         // https://docs.gtk.org/glib/struct.VariantType.html
-        return "{sv}".withCString {
-            g_variant_new_array(OpaquePointer($0), entries, UInt(entries.count))
-        }
+        type.withCString { g_variant_new_array(OpaquePointer($0), elements, UInt(elements.count)) }
     }
 }
 

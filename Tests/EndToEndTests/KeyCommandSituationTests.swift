@@ -38,6 +38,32 @@ import Testing
         }
     }
 
+    /// As two programs leave them that stored at once. The error names the identifiers.
+    @Test func oneOfTwoItemsThatMatchCanBeDeleted() throws {
+        let secrets = try PrivateSecretService()
+        for number in ["1", "2"] {
+            let attributes = ["service", "s", "username", "a", "other", number]
+            let stored = try secrets.run(
+                "secret-tool",
+                ["store", "--label=x"] + attributes,
+                input: "secret \(number)"
+            )
+            try #require(stored.status == 0)
+        }
+        let tool = try Tool(environment: secrets.environment)
+        let refused = try tool.run(["key", "delete", "--yes"] + Self.item)
+        #expect(refused.status == 69)
+        let identifiers = refused.stderr.matches(of: /other="(.)".* item (\S+)/)
+            .reduce(into: [:]) { $0[$1.1] = String($1.2) }
+        let unknown = try tool.run(["key", "delete", "--yes", "--item", "/nowhere"] + Self.item)
+        #expect(unknown.status == 69 && unknown.stderr.contains("holds no item"))
+        let first = try #require(identifiers["1"])
+        let deleted = try tool.run(["key", "delete", "--yes", "--item", first] + Self.item)
+        #expect(deleted.status == 0, "\(deleted)")
+        let shown = try tool.run(["key", "show", "--reveal", "--force"] + Self.item)
+        #expect(shown.stdout.contains("secret 2"), "\(shown)")
+    }
+
     @Test func noBus() throws {
         let folder = try TemporaryFolder()
         let address = ["DBUS_SESSION_BUS_ADDRESS": "unix:path=\(folder.path("none"))"]

@@ -215,6 +215,8 @@ extension String {
             .replacing(/"version":"[0-9.]+"}/, with: "\"version\":\"<version>\"}")
             .replacing(/(?m)^(Read with +SQLCipher ).+$/) { $0.1 + "<version>" }
             .replacing(/\bprocess [0-9]+ \(sh\)/, with: "process 4711 (sh)")
+            // As many items as were made before.
+            .replacing(/secrets\/collection\/login\/[0-9]+/, with: "secrets/collection/login/47")
             .replacing(/"openIn":\[{"identifier":[0-9]+/, with: "\"openIn\":[{\"identifier\":4711")
             // What is known of the engine depends on which it is.
             .replacing(/(?m)^note: the SQLite in this program has faults .+\n( +.+\n)*/, with: "")

@@ -12,7 +12,7 @@
 //   SecretServiceProbe contents                    everything that can be read
 //   SecretServiceProbe kind                        the key store's type
 //
-// PROBE_DESKTOP makes it the store that the session has. PROBE_COLLECTION, PROBE_TIMEOUT (milliseconds) and PROBE_NO_PROMPT are the store's settings;
+// PROBE_DESKTOP makes it the store that the session has. PROBE_COLLECTION, PROBE_TIMEOUT, PROBE_QUESTION_TIMEOUT (milliseconds) and PROBE_NO_PROMPT are the store's settings;
 // look-ups are cancelled after PROBE_CANCEL_AFTER (milliseconds). What went wrong is the first line of standard output, as the error's case, with status 1.
 
 import Foundation
@@ -26,6 +26,9 @@ var store: any KeyStore =
     ? SecretServiceKeyStore(
         collection: variables["PROBE_COLLECTION"],
         timeout: timeout,
+        questionTimeout: variables["PROBE_QUESTION_TIMEOUT"].flatMap(Int.init).map {
+            .milliseconds($0)
+        },
         allowsPrompt: variables["PROBE_NO_PROMPT"] == nil
     ) : DesktopKeyStore.current(timeout: timeout)
 if let delay = variables["PROBE_CANCEL_AFTER"].flatMap(Int.init),

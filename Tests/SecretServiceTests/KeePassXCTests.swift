@@ -58,7 +58,12 @@ struct KeePassXCTests {
     @Test func questionThatNobodyAnswersEndsAtTheTimeLimit() throws {
         let keepass = try PrivateKeePassXC()
         try keepass.lock()
-        let result = try keepass.bus.probe("entry", "s", "u", settings: ["PROBE_TIMEOUT": "400"])
+        let result = try keepass.bus.probe(
+            "entry",
+            "s",
+            "u",
+            settings: ["PROBE_QUESTION_TIMEOUT": "400"]
+        )
         #expect(result.stdout == "timedOut(seconds: 0.4)\n")
         #expect(result.stderr == "")
     }

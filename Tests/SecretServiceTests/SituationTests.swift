@@ -150,12 +150,19 @@ import Testing
         try service.storeBySecretTool("service", "s", "username", "u", secret: "secret")
         try service.lock()
         try service.makeQuestionsWait()
-        let result = try service.probe("entry", "s", "u", settings: ["PROBE_TIMEOUT": "400"])
+        let result = try service.probe(
+            "entry",
+            "s",
+            "u",
+            settings: ["PROBE_QUESTION_TIMEOUT": "400"]
+        )
         #expect(result.stdout == "timedOut(seconds: 0.4)\n")
         #expect(result.stderr == "")
+        // GNOME Keyring ends if a program takes a question back.
+        #expect(service.isRunning)
     }
 
-    @Test func questionThatNobodyAnswersIsTakenBackWhenTheLookUpIsCancelled() throws {
+    @Test func lookUpWithAQuestionCanBeCancelled() throws {
         let service = try PrivateSecretService()
         try service.storeBySecretTool("service", "s", "username", "u", secret: "secret")
         try service.lock()
@@ -170,6 +177,44 @@ import Testing
         #expect(result.stdout == "CancellationError()\n")
         #expect(result.stderr == "")
         #expect(.now - start < .seconds(30))
+        #expect(service.isRunning)
+    }
+
+    /// The time limit is for programs. It is over long before the look-up is cancelled.
+    @Test func aPersonMayTakeTime() throws {
+        let service = try PrivateSecretService()
+        try service.storeBySecretTool("service", "s", "username", "u", secret: "secret")
+        try service.lock()
+        try service.makeQuestionsWait()
+        let limits = ["PROBE_TIMEOUT": "3000", "PROBE_CANCEL_AFTER": "4500"]
+        let result = try service.probe("entry", "s", "u", settings: limits)
+        #expect(result.stdout == "CancellationError()\n")
+    }
+
+    /// A Secret Service makes equal items for all who ask at once.
+    @Test(arguments: ["one session", "several"])
+    func ofSeveralWhoStoreAtOnceOneSucceeds(_ sessions: String) throws {
+        let service = try PrivateSecretService()
+        for round in 0..<6 {
+            let children = try (0..<2 + round % 3).map { number in
+                var environment = service.environment
+                // Without one folder for all, there is no lock.
+                if sessions == "several" { environment["XDG_RUNTIME_DIR"] = nil }
+                let child = try ChildProcess(
+                    builtExecutable("SecretServiceProbe"),
+                    ["store", "s", "\(round)"],
+                    environment: environment
+                )
+                child.write("secret \(number)".utf8)
+                return child
+            }
+            let results = try children.map { try $0.finish() }
+            #expect(results.count { $0.status == 0 } == 1, "\(results)")
+            let refusals = results.filter { $0.status != 0 }.map(\.stdout)
+            #expect(refusals.allSatisfy { $0.hasPrefix("itemExists") }, "\(refusals)")
+            let items = try service.probe("items", "s", "\(round)").stdout
+            #expect(items.split(separator: "\n").count == 1)
+        }
     }
 
     @Test func daemonThatComesBackIsFoundByARunningProcess() throws {

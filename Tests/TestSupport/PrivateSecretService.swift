@@ -176,6 +176,9 @@ public final class PrivateSecretService: @unchecked Sendable {
         try folder.write("services/org.gnome.keyring.SystemPrompter.service", program.utf8)
     }
 
+    /// Whether the daemon that was started last is still there.
+    public var isRunning: Bool { kill(daemonIdentifier, 0) == 0 }
+
     /// Stops the daemon in its tracks: it keeps its name on the bus and answers nothing.
     public func suspend() {
         kill(daemonIdentifier, SIGSTOP)

@@ -78,12 +78,8 @@ CONSTANT(G_IO_ERROR_CANCELLED, 19)
 CONSTANT(G_IO_ERROR_TIMED_OUT, 24)
 CONSTANT(G_BUS_TYPE_SESSION, 2)
 CONSTANT(G_DBUS_CALL_FLAGS_NO_AUTO_START, 1 << 0)
-CONSTANT(G_LOG_LEVEL_CRITICAL, 1 << 3)
-CONSTANT(G_LOG_LEVEL_WARNING, 1 << 4)
 
 // MARK: - Functions
-
-typedef void CLogHandler(const char *domain, int level, const char *message, void *data);
 
 typedef void CSignalHandler(
     GDBusConnection *connection, const char *sender, const char *path, const char *interface,
@@ -92,10 +88,6 @@ typedef void CSignalHandler(
 
 // Each: what it returns, its name, its parameters, and how these are passed on.
 #define LIBSECRET_FUNCTIONS(each) \
-    each(unsigned, g_log_set_handler, \
-        (const char *domain, int levels, CLogHandler *handler, void *data), \
-        (domain, levels, handler, data)) \
-    each(void, g_log_remove_handler, (const char *domain, unsigned handler), (domain, handler)) \
     each(void, g_free, (void *memory), (memory)) \
     each(void, g_error_free, (GError *error), (error)) \
     each(void, g_object_unref, (void *object), (object)) \
@@ -126,6 +118,7 @@ typedef void CSignalHandler(
         (proxy, name)) \
     each(char *, g_dbus_proxy_get_name_owner, (GDBusProxy *proxy), (proxy)) \
     each(GVariant *, g_variant_new_string, (const char *text), (text)) \
+    each(GVariant *, g_variant_new_object_path, (const char *path), (path)) \
     each(GVariant *, g_variant_new_int32, (int32_t number), (number)) \
     each(GVariant *, g_variant_new_int64, (int64_t number), (number)) \
     each(GVariant *, g_variant_new_boolean, (int value), (value)) \
@@ -178,10 +171,6 @@ typedef void CSignalHandler(
         (unsigned long type, const char *bus_name, unsigned flags, GCancellable *cancellable, \
             GError **error), \
         (type, bus_name, flags, cancellable, error)) \
-    each(int, secret_service_unlock_sync, \
-        (SecretService *service, GList *objects, GCancellable *cancellable, GList **unlocked, \
-            GError **error), \
-        (service, objects, cancellable, unlocked, error)) \
     each(GList *, secret_service_search_sync, \
         (SecretService *service, const SecretSchema *schema, GHashTable *attributes, \
             unsigned flags, GCancellable *cancellable, GError **error), \

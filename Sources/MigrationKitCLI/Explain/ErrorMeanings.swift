@@ -220,7 +220,7 @@ extension ErrorMeaning {
         itemWithoutAccount 69: The key's item names no account, so no other can be stored beside \
         it. Nothing was changed.
         keyAmbiguous 69: Several items of the secret store match. --keychain-account selects \
-        one.
+        one, and 'key delete --item' deletes one.
         keyHelperTimedOut 69: The program that gives keys didn't answer in time.
         keyNotFound 69: The secret store is unlocked and has no such key.
         noBus 69: There is no session bus on which to reach a secret store.

@@ -23,8 +23,13 @@ struct KeyTable {
         }
         let heading = ["SERVICE", "ACCOUNT", "FORM", "CREATED", "CHANGED"]
         let lines = table(heading, rows, least: [0, 0, 10, 10]).split(separator: "\n")
-        let details = items.map {
-            Self.details(of: $0, widest).wrapped(to: width - 2).map { "  \($0)" }
+        let details = items.map { item in
+            // Only the identifier may distinguish items of the same service and account.
+            let others =
+                items.count { $0.service == item.service && $0.account == item.account } - 1
+            let words =
+                Self.details(of: item, widest) + (others > 0 ? ["item \(item.identifier)"] : [])
+            return words.wrapped(to: width - 2).map { "  \($0)" }
         }
         return zip(lines, [[]] + details).flatMap { [String($0)] + $1 }.joined(separator: "\n")
     }

@@ -56,8 +56,11 @@ extension KeyStore {
     }
 
     /// The one item that matches, without its secret.
-    func onlyItem(service: String, account: String?) throws -> KeyItem {
+    ///
+    /// - Parameter identifier: That of the item, if several may match otherwise.
+    func onlyItem(service: String, account: String?, identifier: String? = nil) throws -> KeyItem {
         let items = try items(service: service, account: account)
+            .filter { identifier == nil || $0.identifier == identifier }
         guard let item = items.first else {
             throw KeyStoreError.itemNotFound(service: service, account: account)
         }

@@ -51,7 +51,7 @@ extension KeyStoreError: ToolSuggesting {
         case .ambiguous(_, let matches):
             """
             Choose one with --keychain-account or --keychain-collection, or delete the items that \
-            you don't need:
+            you don't need ('key find' tells which one opens a database, 'key delete --item' deletes one):
             \(matches.map { "  \($0)" }.joined(separator: "\n"))
             """
         case .timedOut:

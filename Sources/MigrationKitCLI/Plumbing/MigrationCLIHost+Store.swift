@@ -146,6 +146,7 @@ extension KeyedDatabaseOptions {
             createsFile: createsFile,
             keychainCollection: keychain.keychainCollection,
             keychainTimeout: try keychain.timeout(in: context),
+            keychainQuestionTimeout: try keychain.questionTimeout(in: context),
             allowsPrompt: !keychain.noPrompt,
             cipher: try file.cipher(in: context)
         )

@@ -43,8 +43,10 @@ public struct MigrationDatabaseOpenOptions: Equatable, Sendable {
     /// The collection of the Secret Service to look in (`--keychain-collection`); `nil` for all.
     public let keychainCollection: String?
 
-    /// How long the Secret Service and the user who unlocks it may take (`--keychain-timeout`).
+    /// How long the Secret Service may take (`--keychain-timeout`).
     public let keychainTimeout: Duration
+    /// How long the user who unlocks it may take (`--keychain-timeout`); nil for any time.
+    public let keychainQuestionTimeout: Duration?
 
     /// Whether the user may be asked to unlock the Secret Service; false with `--no-prompt`.
     public let allowsPrompt: Bool
@@ -88,6 +90,7 @@ public struct MigrationDatabaseOpenOptions: Equatable, Sendable {
     ///   - createsFile: Whether a missing file is created.
     ///   - keychainCollection: The collection of the Secret Service to look in.
     ///   - keychainTimeout: How long the Secret Service may take.
+    ///   - keychainQuestionTimeout: How long the user who unlocks it may take; nil for any time.
     ///   - allowsPrompt: Whether the user may be asked to unlock the Secret Service.
     ///   - cipher: How the file is encrypted.
     ///   - busyTimeout: How long to wait if another process has locked the database, in seconds.
@@ -103,6 +106,7 @@ public struct MigrationDatabaseOpenOptions: Equatable, Sendable {
         createsFile: Bool = false,
         keychainCollection: String? = nil,
         keychainTimeout: Duration = .seconds(30),
+        keychainQuestionTimeout: Duration? = nil,
         allowsPrompt: Bool = true,
         cipher: CipherSettings = .current,
         busyTimeout: TimeInterval = 5,
@@ -118,6 +122,7 @@ public struct MigrationDatabaseOpenOptions: Equatable, Sendable {
         self.createsFile = createsFile
         self.keychainCollection = keychainCollection
         self.keychainTimeout = keychainTimeout
+        self.keychainQuestionTimeout = keychainQuestionTimeout
         self.allowsPrompt = allowsPrompt
         self.cipher = cipher
         self.busyTimeout = busyTimeout
@@ -205,6 +210,7 @@ public struct MigrationDatabaseOpenOptions: Equatable, Sendable {
             ?? DesktopKeyStore.current(
                 collection: keychainCollection,
                 timeout: keychainTimeout,
+                questionTimeout: keychainQuestionTimeout,
                 allowsPrompt: allowsPrompt
             )
     }

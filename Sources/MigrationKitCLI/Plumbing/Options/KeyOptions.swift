@@ -263,7 +263,7 @@ struct KeychainOptions: ParsableArguments {
 
     @Option(
         help: ArgumentHelp(
-            "How long to wait for the secret store and for the user to unlock it; default: 30.",
+            "How long to wait for the secret store, and for the user to unlock it; default: 30, and any time for the user.",
             valueName: "seconds"
         )
     )
@@ -285,7 +285,12 @@ struct KeychainOptions: ParsableArguments {
 
     /// The time limit of each call.
     func timeout(in context: CommandContext) throws -> Duration {
-        .seconds(try context.value(\.keychainTimeout, of: self) ?? Self.defaultTimeout)
+        try questionTimeout(in: context) ?? .seconds(Self.defaultTimeout)
+    }
+
+    /// The time limit of each question to the user; `nil` for any time.
+    func questionTimeout(in context: CommandContext) throws -> Duration? {
+        try context.value(\.keychainTimeout, of: self).map { .seconds($0) }
     }
 
     /// The key store.
@@ -300,6 +305,7 @@ struct KeychainOptions: ParsableArguments {
         return DesktopKeyStore.current(
             collection: ofService ? try collection(in: context) : keychainCollection,
             timeout: try timeout(in: context),
+            questionTimeout: try questionTimeout(in: context),
             allowsPrompt: !noPrompt
         )
     }

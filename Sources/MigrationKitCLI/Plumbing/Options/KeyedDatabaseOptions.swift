@@ -97,6 +97,7 @@ struct KeyedDatabaseOptions: ParsableArguments {
             keychainCollection: try service == nil
                 ? keychain.keychainCollection : keychain.collection(in: context),
             keychainTimeout: try keychain.timeout(in: context),
+            keychainQuestionTimeout: try keychain.questionTimeout(in: context),
             allowsPrompt: !keychain.noPrompt,
             cipher: try file.cipher(in: context)
         )

@@ -173,7 +173,7 @@ extension SettingsKey {
         case .keychainTimeout:
             Setting(
                 kind: .seconds(allowsZero: false),
-                meaning: "How long to wait for the secret store and for the user to unlock it",
+                meaning: "How long to wait for the secret store, and for the user to unlock it",
                 standard: .seconds(KeychainOptions.defaultTimeout),
                 option: \KeychainOptions.keychainTimeout
             )
