@@ -295,6 +295,50 @@ import Testing
 
     // MARK: - Markers
 
+    /// What is meant as a marker and isn't one: the SQL after it would run at the end of the step.
+    @Test(
+        arguments: [
+            "--- migrate:down", "---- migrate:down ----", "-- == migrate:down ==",
+            "-- >>> migrate:down",
+            "/* migrate:down */", "/* migrate down */", "-- migrate down", "-- migrate-down",
+            "-- migrate;down", "-- migrations:down", "-- dbmate:down", "-- Migration Down",
+            "-- down",
+            "-- Down", "-- rollback", "-- undo", "-- revert", "--@UNDO", "-- rambler down",
+            "--- migrate:down transaction:false", "-- migrate check",
+            "--- migrate:check every note has a body",
+            "-- migratedown", "-- migrate/down", "-- migrate->down", "-- downgrade", "-- !Downs",
+            "-- Rollback SQL", "-- migrate-check", "-- migrate require", "--- migrate:batch",
+        ],
+        ["-- migrate:up\n", "-- +goose Up\n", ""]
+    )
+    func whatIsLikeAMarkerIsRefused(_ line: String, _ head: String) throws {
+        let text = "\(head)CREATE TABLE a (x);\n\(line)\nDROP TABLE a;\n"
+        let error = try error(of: ["1_a.sql": text])
+        guard case .misspeltMarker = error else {
+            Issue.record("\(String(describing: error))")
+            return
+        }
+    }
+
+    @Test(
+        arguments: [
+            "-- Migrate down to the last row.", "-- Migrations check nothing here.",
+            "-- Goose ends here: down",
+            "-- Undo nothing.", "/* The down part is in another file. */", "-- migrate the rows",
+            "-- Migrate: the check of the old table is gone.",
+            "-- migrate: check that all rows are there",
+            "-- migrate - check later", "-- migrate: end of the data",
+            "-- dbmate ends the statement itself",
+        ],
+        ["-- migrate:up\n", ""]
+    )
+    func proseIsNoMarker(_ line: String, _ head: String) throws {
+        #expect(
+            try error(of: ["1_a.sql": "\(head)CREATE TABLE a (x);\n\(line)\nDROP TABLE a;\n"])
+                == nil
+        )
+    }
+
     @Test(
         arguments: [
             (

@@ -91,6 +91,7 @@ struct DbmateFormat: FolderFormat {
                 at: outline.file.place(at: last.range.lowerBound)
             )
         }
+        if downs.isEmpty { try UpOnlyFormat.checkForOtherMarkers(outline) }
         return MigrationParts(
             up: .init(outline: outline, ranges: ups, start: markers[0].range.lowerBound),
             down: .init(outline: outline, ranges: downs),

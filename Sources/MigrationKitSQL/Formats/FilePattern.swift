@@ -10,5 +10,6 @@ enum FilePattern {
     nonisolated(unsafe) static let noTransactionSlip =
         /--\s*no[-_ ]?transactions?\s*/.ignoresCase()
     nonisolated(unsafe) static let strangeDown =
-        /--\W*(\+\w+\s+)?(down|undo|rollback|revert)(\s+(migration|script))?\W*/.ignoresCase()
+        /--\W*(\+\w+\s+)?(downs?|downgrade|undo|rollback|revert|reverse|backwards?|unapply)(\s+(migration|script|sql))?\W*/
+        .ignoresCase()
 }

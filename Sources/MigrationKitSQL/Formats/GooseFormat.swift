@@ -78,6 +78,7 @@ struct GooseFormat: FolderFormat {
             let range = marker.range.upperBound..<end
             if isDown { downs.append(range) } else { ups.append(range) }
         }
+        if !isDown { try UpOnlyFormat.checkForOtherMarkers(outline) }
         return MigrationParts(
             up: .init(outline: outline, ranges: ups, start: borders[0].marker.range.lowerBound),
             down: .init(outline: outline, ranges: downs),

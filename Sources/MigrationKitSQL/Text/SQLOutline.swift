@@ -70,6 +70,15 @@ struct SQLOutline {
             boundary = SQLStatementBoundary()
         }
 
+        /// Between two statements, what may be meant as a marker. Without a statement after it, it is a comment.
+        var likeMarker: SQLToken?
+        func noteLikeMarker(_ token: SQLToken) {
+            guard start == nil, MigrationMarker.isLikeOne(file.text(in: token.range)) else {
+                return
+            }
+            likeMarker = likeMarker ?? token
+        }
+
         func endCheckPart(at place: Int) {
             if isInCheckPart { checkParts[checkParts.count - 1].end(at: place) }
             isInCheckPart = false
@@ -77,14 +86,17 @@ struct SQLOutline {
 
         for token in SQLTokenizer(file.bytes) {
             switch token.kind {
-            case .space, .blockComment:
+            case .space:
                 continue
+            case .blockComment:
+                noteLikeMarker(token)
             case .lineComment:
                 guard !boundary.isInTriggerBody else { continue }
                 lineComments.append(token.range)
                 switch try Self.marker(in: token, of: file, readMarker) {
                 case .marker(let marker):
                     try endStatement()
+                    likeMarker = nil
                     if marker.part != nil { endCheckPart(at: token.range.lowerBound) }
                     markers.append(Marker(marker: marker, range: token.range))
                 case .check(.end):
@@ -97,7 +109,7 @@ struct SQLOutline {
                     checkParts.append(CheckPart(marker, at: token.range))
                     isInCheckPart = true
                 case .comment, .slip:
-                    continue
+                    noteLikeMarker(token)
                 }
             case .unterminated:
                 throw MigrationFolderError.unterminatedStatement(
@@ -118,6 +130,7 @@ struct SQLOutline {
                 let word =
                     token.kind == .word && (isJudged || boundary.isInTriggerBody)
                     ? file.text(in: token.range).uppercased() : nil
+                if start == nil, let likeMarker { throw Self.misspelt(likeMarker, in: file) }
                 start = start ?? token.range.lowerBound
                 end = token.range.upperBound
                 if isJudged {
@@ -142,13 +155,15 @@ struct SQLOutline {
         let isAtLineStart = start == 0 || file.bytes[start - 1] == UInt8(ascii: "\n")
         let comment = file.text(in: token.range)
         let reading = read(comment, isAtLineStart)
-        guard reading != .slip else {
-            throw MigrationFolderError.misspeltMarker(
-                comment.withoutControlCharacters,
-                at: file.place(at: start)
-            )
-        }
+        guard reading != .slip else { throw misspelt(token, in: file) }
         return reading
+    }
+
+    private static func misspelt(_ token: SQLToken, in file: SQLFile) -> MigrationFolderError {
+        .misspeltMarker(
+            file.text(in: token.range).withoutControlCharacters,
+            at: file.place(at: token.range.lowerBound)
+        )
     }
 
     /// The markers that begin parts with checks, and the first one that ends none.
@@ -229,6 +244,26 @@ struct MigrationMarker: Equatable {
     let text: String
     /// The words behind it that the format reads.
     let options: [Substring]
+
+    /// What may be meant as a marker, from its first letter on. With a space between the words, nothing
+    /// else may be in the comment, which may be prose.
+    nonisolated(unsafe) private static let likeOne =
+        /(migrat(e|es|ion|ions)|dbmate|goose|rambler)(\s?[:;._=\/>-]+(down|undo|rollback|revert|require|check|end|batch)\b.*|\s*[:;._=\/>-]*\s*(down|undo|rollback|revert|require|check)\W*)/
+        .ignoresCase().dotMatchesNewlines()
+
+    /// Whether a comment that is no marker may be meant as one: `--- migrate:down`, `-- == dbmate:down`,
+    /// `/* migrate down */`. What comes after it would run at the end of the step.
+    static func isLikeOne(_ comment: String) -> Bool {
+        let text = comment.drop { !$0.isLetter }
+        // Most comments need no further look.
+        guard let first = text.utf8.first, "mMdDgGrR".utf8.contains(first) else { return false }
+        let words = comment.dropFirst(2).drop(while: \.isWhitespace)
+        // A part that is commented out as a whole is text.
+        guard !comment.hasPrefix("/*") || words.first?.isLetter == true else { return false }
+        let others = [OlderComment.marker, BatchComment.marker]
+        if comment.hasPrefix("--"), others.contains(where: words.hasPrefix) { return false }
+        return text.wholeMatch(of: likeOne) != nil
+    }
 
     /// Whether a comment is a marker, isn't one, or looks like a misspelled one.
     enum Reading: Equatable {
