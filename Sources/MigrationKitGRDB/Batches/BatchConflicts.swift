@@ -110,16 +110,12 @@ struct BatchConflicts {
         guard let changed else { return false }
         var sources: Set<String> = []
         for column in key.columns {
-            guard let source = added[column], let type = changed.types[column] else { continue }
-            if walked.rowidNames.contains(source) {
-                // Large whole numbers may become the same one.
-                let isReal = ["REAL", "FLOA", "DOUB"].contains(where: type.contains)
-                if !isReal || type.contains("INT") { return true }
-            }
-            if walked.types[source] == type { sources.insert(source) }
+            guard let source = added[column], changed.keepsApart(column, from: source, of: walked)
+            else { continue }
+            if walked.rowidNames.contains(source) { return true }
+            sources.insert(source)
         }
-        return !changed.hasCollation
-            && walked.keys.contains { !$0.columns.isEmpty && $0.columns.isSubset(of: sources) }
+        return walked.keys.contains { !$0.columns.isEmpty && $0.columns.isSubset(of: sources) }
     }
 
     /// Whether SQLite gives the rows that are added their numbers, as far as can be told.

@@ -8,8 +8,9 @@ import MigrationKit
 struct BatchQuestions {
     private let tokens: [SQLTokens.Token]
     private let statement: BatchStatement
-    /// What identifies a row of the table that is gone through: the columns of each of its unique keys.
-    private let uniqueKeys: [Set<String>]
+    /// The table that is gone through, and the one that rows are added to.
+    private let walked: TableShape?
+    private let changed: TableShape?
     /// The columns that rows are added with, folded, and what is selected for each.
     let added: [String: String]
     private let columns: Set<String>
@@ -17,7 +18,8 @@ struct BatchQuestions {
     init(_ sql: String, _ statement: BatchStatement, in db: Database) throws {
         self.statement = statement
         tokens = SQLTokens(sql).tokens
-        uniqueKeys = try Self.uniqueKeys(of: statement.table, db)
+        walked = try TableShape(statement.table, in: db)
+        changed = try TableShape(statement.changed, in: db)
         let names = try String.fetchAll(
             db,
             sql: "SELECT name FROM pragma_table_info(?, 'main')",
@@ -25,25 +27,6 @@ struct BatchQuestions {
         ).map(\.foldedName)
         columns = Set(names)
         added = Self.added(tokens, statement, names)
-    }
-
-    private static func uniqueKeys(of table: String, _ db: Database) throws -> [Set<String>] {
-        let indexes = try Row.fetchAll(
-            db,
-            sql: """
-                SELECT l.name, group_concat(coalesce(i.name, ''), char(0))
-                FROM pragma_index_list(?1, 'main') AS l, pragma_index_info(l.name, 'main') AS i
-                WHERE l."unique" AND NOT l.partial GROUP BY l.name
-                UNION ALL
-                SELECT '', group_concat(name, char(0)) FROM pragma_table_info(?1, 'main') WHERE pk > 0
-                """,
-            arguments: [table]
-        )
-        let keys = indexes.compactMap { $0[1] as String? }
-            .map { $0.split(separator: "\0", omittingEmptySubsequences: false) }
-            .filter { !$0.contains("") }
-            .map { Set($0.map { String($0).foldedName }) }
-        return keys + ["rowid", "oid", "_rowid_"].map { [$0] }
     }
 
     private static func added(
@@ -110,13 +93,29 @@ struct BatchQuestions {
         // Its names: that of the table, and another.
         let alias = tokens[(place + 1)...].first { !$0.isWord("AS") }
         let names = [statement.changed, alias?.name ?? ""]
-        var pairs: [(asked: ArraySlice<SQLTokens.Token>, own: ArraySlice<SQLTokens.Token>)] = []
+        // A table of the question may have the name of the one that is gone through. Then what looks like the
+        // own row's column is its own.
+        let owners = [statement.qualifier.unquotedName.foldedName, statement.table.foldedName]
+        func namesTable(_ index: Int) -> Bool {
+            let before = tokens[index - 1]
+            return before.text == "," || ["FROM", "JOIN", "AS"].contains(where: before.isWord)
+        }
+        let isShadowed = group.indices.contains { index in
+            // Also as an alias without AS.
+            owners.contains(tokens[index].name) && (namesTable(index) || namesTable(index - 1))
+                && !["WHERE", "ON"].contains(where: tokens[index].isWord)
+                && tokens[index - 1].text != "."
+        }
+        guard !isShadowed else { return false }
+        typealias Tokens = ArraySlice<SQLTokens.Token>
+        /// `takesNull`: whether the answer is another one as soon as a row with NULL is there.
+        var pairs: [(asked: Tokens, own: Tokens, takesNull: Bool)] = []
         if tokens[open - 1].isWord("IN") {
             let end = tokens[open - 2].isWord("NOT") ? open - 2 : open - 1
             let stops = ["WHERE", "AND", "ON"]
             let begin = tokens[..<end].lastIndex { token in stops.contains(where: token.isWord) }
             let item = group.dropFirst().prefix { !$0.isWord("FROM") }
-            pairs.append((item, tokens[((begin ?? end - 1) + 1)..<end]))
+            pairs.append((item, tokens[((begin ?? end - 1) + 1)..<end], true))
         } else {
             guard let filter = group.firstIndex(where: { $0.depth == depth && $0.isWord("WHERE") })
             else { return false }
@@ -127,15 +126,24 @@ struct BatchQuestions {
                     $0.depth == depth && ["=", "=="].contains($0.text) || $0.isWord("IS")
                 }
                 guard sides.count == 2 else { continue }
-                pairs += [(sides[0], sides[1]), (sides[1], sides[0])]
+                let takesNull = part.contains { $0.isWord("IS") }
+                pairs += [(sides[0], sides[1], takesNull), (sides[1], sides[0], takesNull)]
             }
         }
-        let keys = pairs.compactMap { asked, own in
-            column(asked, of: names).flatMap { column in
-                added[column] == Self.text(own, of: statement) ? key(own) : nil
-            }
+        guard let walked, let changed else { return false }
+        let keys = pairs.compactMap { asked, own, takesNull -> String? in
+            guard let column = column(asked, of: names),
+                added[column] == Self.text(own, of: statement),
+                let key = key(own), changed.keepsApart(column, from: key, of: walked)
+            else { return nil }
+            if walked.rowidNames.contains(key) { return key }
+            // What is added to a text would make numbers of it, and NULLs are equal rows.
+            let isPlain = own.allSatisfy { !["+", "-"].contains($0.text) }
+            let hasNull = takesNull && !walked.required.contains(key)
+            return isPlain && !hasNull && !walked.hasCollation ? key : nil
         }
-        return uniqueKeys.contains { $0.isSubset(of: keys) }
+        return keys.contains(where: walked.rowidNames.contains)
+            || walked.keys.contains { !$0.columns.isEmpty && $0.columns.isSubset(of: keys) }
     }
 
     /// The column of the table that is asked about.

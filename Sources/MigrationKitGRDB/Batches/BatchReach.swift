@@ -163,6 +163,7 @@ struct BatchReach {
                 before it
                 """
         }
+        if let reason = try unkeptRowid(in: db) { return reason }
         let questions = try BatchQuestions(sql, statement, in: db)
         if statement.verb == .insert, !questions.areAboutOwnRows {
             return """
@@ -173,6 +174,18 @@ struct BatchReach {
         let conflicts = try BatchConflicts(texts[0], statement, adding: questions.added, in: db)
         if let reason = try conflicts?.obstacle() ?? conflicts?.joinObstacle(in: db) {
             return reason
+        }
+        for table in Set(effects.map(\.table)).sorted() {
+            let text = try String.fetchOne(
+                db,
+                sql:
+                    "SELECT sql FROM main.sqlite_schema WHERE type = 'table' AND name = ? COLLATE NOCASE",
+                arguments: [table]
+            )
+            // Not the table's own name.
+            let tokens = text.map { SQLTokens($0).tokens.drop { $0.text != "(" } }
+            guard let name = tokens?.counter else { continue }
+            return "\(name) in the table '\(table)' depends on the rows before"
         }
         if let trigger = triggers.first(where: { $0.counter != nil }) {
             return """
@@ -207,6 +220,18 @@ struct BatchReach {
             """
     }
 
+    /// `VACUUM` gives rows other rowids, unless an `INTEGER PRIMARY KEY` keeps them. A row would be copied
+    /// twice, and another one not at all. <https://www.sqlite.org/lang_vacuum.html>
+    private func unkeptRowid(in db: Database) throws -> String? {
+        guard statement.verb == .insert, let walked = try TableShape(statement.table, in: db),
+            walked.rowid == nil, !walked.rowidNames.isDisjoint(with: names.keys)
+        else { return nil }
+        return """
+            '\(statement.table)' has no INTEGER PRIMARY KEY, and VACUUM in another program would give its \
+            rows other rowids
+            """
+    }
+
     /// Whether rows that a trigger adds may get a number by their order, or stand in each other's way.
     private func numbersRows(_ trigger: BatchTrigger, in db: Database) throws -> Bool {
         try (trigger.effects ?? []).contains { effect in
@@ -219,6 +244,14 @@ struct BatchReach {
     func reads(_ effect: RowEffect, in db: Database) throws -> Bool {
         let isWalked = effect.table == statement.table.foldedName
         let isBehind = behind.values.contains { $0.contains(effect.table) }
+        // Those of a virtual table's own tables that are read change with it.
+        let shadows = try String.fetchAll(
+            db,
+            sql: "SELECT name FROM pragma_table_list WHERE schema = 'main' AND type = 'shadow'"
+        ).map(\.foldedName)
+        if shadows.contains(where: { $0.hasPrefix("\(effect.table)_") && names[$0] != nil }) {
+            return true
+        }
         // Once, it is the table that gets rows.
         let least = statement.verb == .insert && effect.table == statement.changed ? 1 : 0
         guard isWalked || isBehind || names[effect.table, default: 0] > least else { return false }

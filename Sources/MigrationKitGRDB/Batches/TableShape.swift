@@ -1,3 +1,4 @@
+import Foundation
 import GRDB
 import MigrationKit
 
@@ -6,6 +7,8 @@ struct TableShape {
     /// The types of its columns, in upper case, by their folded names.
     let types: [String: String]
     private let generated: Set<String>
+    /// The columns that have no NULL.
+    let required: Set<String>
     /// What names the rowid, folded; none in a table WITHOUT ROWID.
     let rowidNames: Set<String>
     /// The column that is the rowid, folded.
@@ -40,13 +43,16 @@ struct TableShape {
         guard let listed else { return nil }
         let columns = try Row.fetchAll(
             db,
-            sql: "SELECT name, type, pk, hidden FROM pragma_table_xinfo(?, 'main')",
+            sql: """
+                SELECT name, type, pk, hidden, "notnull" FROM pragma_table_xinfo(?, 'main')
+                """,
             arguments: [table]
         )
         types = Dictionary(
             columns.map { (($0[0] as String).foldedName, ($0[1] as String).uppercased()) }
         ) { first, _ in first }
         generated = Set(columns.filter { $0[3] > 1 }.map { ($0[0] as String).foldedName })
+        required = Set(columns.filter { $0[4] }.map { ($0[0] as String).foldedName })
         let tokens = SQLTokens(listed[1]).tokens
         isAutoincrement = tokens.contains { $0.isWord("AUTOINCREMENT") }
         hasCollation = tokens.contains { $0.isWord("COLLATE") }
@@ -56,7 +62,7 @@ struct TableShape {
             db,
             sql: """
                 SELECT l.name, l.origin, l.partial, m.sql,
-                    group_concat(coalesce(i.name, ''), char(0)), max(i.coll <> 'BINARY')
+                    json_group_array(coalesce(i.name, '')), max(i.coll <> 'BINARY')
                 FROM pragma_index_list(?1, 'main') AS l, pragma_index_xinfo(l.name, 'main') AS i
                     LEFT JOIN main.sqlite_schema AS m ON m.type = 'index' AND m.name = l.name
                 WHERE l."unique" AND i.key GROUP BY l.name
@@ -73,9 +79,12 @@ struct TableShape {
         let names = Set(["rowid", "oid", "_rowid_"]).subtracting(own.map(\.name))
         rowidNames = isWithoutRowID ? [] : names.union(rowid.map { [$0] } ?? [])
         let generated = generated
-        keys = indexes.map { index in
-            let list = (index[4] as String).split(separator: "\0", omittingEmptySubsequences: false)
-                .map { String($0).foldedName }
+        keys = try indexes.map { index in
+            let list = try JSONDecoder().decode(
+                [String].self,
+                from: Data((index[4] as String).utf8)
+            )
+            .map(\.foldedName)
             let text = (index[3] as String?).map {
                 SQLTokens($0).tokens.filter(\.isName).map(\.name)
             }
@@ -101,6 +110,22 @@ struct TableShape {
             }
             if ["UNIQUE", "PRIMARY"].contains(constraint?.keyword ?? "") { rules.insert(rule) }
         }
+    }
+
+    /// Whether different values of another table's column stay different in a column of this one.
+    ///
+    /// - Parameters:
+    ///   - column: Its folded name.
+    ///   - source: The folded name of the other table's column, or one of its rowid.
+    func keepsApart(_ column: String, from source: String, of other: TableShape) -> Bool {
+        guard let type = types[column] else { return false }
+        if other.rowidNames.contains(source) {
+            // Large whole numbers may become the same one.
+            let isReal = ["REAL", "FLOA", "DOUB"].contains(where: type.contains)
+            return !isReal || type.contains("INT")
+        }
+        // Only in a STRICT table, ANY keeps values as they are.
+        return !hasCollation && type != "ANY" && other.types[source] == type
     }
 
     /// Whether a change of columns may change a unique key.

@@ -117,6 +117,24 @@ import Testing
             """
         ),
         ("", "INSERT OR IGNORE INTO once (address) SELECT id FROM address WHERE main >= 0"),
+        // All of a key, or one without NULL.
+        (
+            """
+            CREATE TABLE paid (who INT, year INT, PRIMARY KEY (who, year)) WITHOUT ROWID;
+            INSERT INTO paid SELECT id / 3, id FROM address; CREATE TABLE was (who INT, year INT);
+            """,
+            """
+            INSERT INTO was SELECT who, year FROM paid
+            WHERE NOT EXISTS (SELECT 1 FROM was AS w WHERE w.who = paid.who AND w.year = paid.year)
+            """
+        ),
+        (
+            """
+            CREATE TABLE word (id INTEGER PRIMARY KEY, u INT UNIQUE NOT NULL);
+            INSERT INTO word SELECT id, id FROM address; CREATE TABLE number (u INT);
+            """,
+            "INSERT INTO number SELECT u FROM word WHERE u NOT IN (SELECT u FROM number)"
+        ),
         ("", "DELETE FROM pair WHERE id > 9"),
         ("", "UPDATE OR IGNORE address SET city = zip WHERE city IS NULL"),
         ("", "UPDATE address SET city = 'city changes(1)' WHERE city IS NULL"),
@@ -233,6 +251,86 @@ import Testing
             "its key"
         ),
         // Which of several rows with one key is kept.
+        // The question is answered by a row of another key: a part of it, another way to compare, NULL.
+        (
+            "CREATE TABLE paid (who INT, year INT, PRIMARY KEY (who, year)) WITHOUT ROWID;",
+            """
+            INSERT INTO log (address, city) SELECT who, year FROM paid
+            WHERE NOT EXISTS (SELECT 1 FROM log WHERE log.address = paid.who)
+            """,
+            "its key"
+        ),
+        (
+            "CREATE TABLE paid (who INT, year INT, PRIMARY KEY (who, year));",
+            "INSERT INTO log (address) SELECT who FROM paid WHERE who NOT IN (SELECT address FROM log)",
+            "its key"
+        ),
+        (
+            "CREATE TABLE word (w TEXT PRIMARY KEY); CREATE TABLE plain (w TEXT COLLATE NOCASE);",
+            "INSERT INTO plain SELECT w FROM word WHERE NOT EXISTS (SELECT 1 FROM plain p WHERE p.w = word.w)",
+            "its key"
+        ),
+        (
+            "CREATE TABLE word (w TEXT PRIMARY KEY) WITHOUT ROWID; CREATE TABLE number (w INT);",
+            "INSERT INTO number SELECT w FROM word WHERE w NOT IN (SELECT w FROM number)", "its key"
+        ),
+        (
+            "CREATE TABLE word (w TEXT PRIMARY KEY) WITHOUT ROWID; CREATE TABLE number (w TEXT);",
+            "INSERT INTO number SELECT w + 1 FROM word WHERE w + 1 NOT IN (SELECT w FROM number)",
+            "its key"
+        ),
+        (
+            "CREATE TABLE word (id INTEGER PRIMARY KEY, u INT UNIQUE); CREATE TABLE number (u INT);",
+            "INSERT INTO number SELECT u FROM word WHERE NOT EXISTS (SELECT 1 FROM number n WHERE n.u IS word.u)",
+            "its key"
+        ),
+        (
+            "CREATE TABLE word (id INTEGER PRIMARY KEY, u INT UNIQUE); CREATE TABLE number (u INT);",
+            "INSERT INTO number SELECT u FROM word WHERE u NOT IN (SELECT u FROM number)", "its key"
+        ),
+        // The question's table has the name of the other one.
+        (
+            "",
+            """
+            INSERT INTO copy (id) SELECT address.id FROM address
+            WHERE NOT EXISTS (SELECT 1 FROM copy AS address WHERE address.id = address.id)
+            """,
+            "its key"
+        ),
+        (
+            "",
+            """
+            INSERT INTO copy (id) SELECT a.id FROM address AS a
+            WHERE NOT EXISTS (SELECT 1 FROM copy JOIN person AS a WHERE copy.id = a.id)
+            """,
+            "its key"
+        ),
+        // VACUUM in another program.
+        (
+            "",
+            """
+            INSERT INTO copy SELECT rowid, city, '' FROM log
+            WHERE NOT EXISTS (SELECT 1 FROM copy WHERE copy.id = log.rowid)
+            """,
+            "no INTEGER PRIMARY KEY"
+        ),
+        (
+            "", "INSERT OR IGNORE INTO copy SELECT _rowid_, city, '' FROM log",
+            "no INTEGER PRIMARY KEY"
+        ),
+        (
+            "CREATE TABLE counted (id INTEGER PRIMARY KEY, n DEFAULT (total_changes()));",
+            "INSERT INTO counted (id) SELECT id FROM address WHERE id NOT IN (SELECT id FROM counted)",
+            "total_changes() in the table"
+        ),
+        (
+            """
+            CREATE VIRTUAL TABLE f USING fts5(city); CREATE TRIGGER found_too AFTER UPDATE ON address
+            BEGIN INSERT INTO f VALUES (new.city); END;
+            """,
+            "UPDATE address SET done = (SELECT count(*) FROM f_content) WHERE done IS NULL",
+            "'found_too' changes what the statement reads"
+        ),
         ("", "INSERT OR IGNORE INTO zips SELECT zip FROM address", "the same key of 'zips'"),
         (
             "", "INSERT INTO zips SELECT zip FROM address WHERE true ON CONFLICT DO NOTHING",
