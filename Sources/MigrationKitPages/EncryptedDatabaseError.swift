@@ -194,7 +194,7 @@ extension EncryptedDatabaseError: LocalizedError {
         case .notAFile:
             "A database is a regular file. Check the path."
         case .notADatabase:
-            "Check the path. If it was a database, it was truncated or overwritten: restore a backup."
+            "Check the path. If it was a database, it was truncated or overwritten: move it away, and restore a backup."
         case .journalIsNoFile:
             "SQLite uses this name for a journal and would open it. Find out what created it, then remove it."
         case .journalOfAnother:
@@ -218,6 +218,13 @@ extension EncryptedDatabaseError: LocalizedError {
             the log itself holds.
             To restore a backup or to begin with a new database, move \(journal) away first, and keep it: \
             it doesn't fit either.
+            """
+        case .otherJournal(let path, let journal, let mismatch, _) where mismatch == .superJournal:
+            """
+            SQLite would take the change for a finished one, and keep the half of it that is in the database. So \
+            the database was not opened, and nothing was changed.
+            \(mismatch.origin)
+            Keep a copy of \(path) and \(journal).
             """
         case .otherJournal(let path, let journal, let mismatch, let isSound):
             """

@@ -47,6 +47,17 @@ package enum FileBeginning {
         return [5, 13].contains(page[DatabaseHeader.count]) && !looksRandom(page)
     }
 
+    /// Whether a file is text, such as a key or a script. No page of a database is: a plaintext one has
+    /// zeros, and an encrypted one looks random.
+    ///
+    /// - Parameter start: The first bytes of the file.
+    package static func isText(_ start: some Collection<UInt8>) -> Bool {
+        guard !start.isEmpty, start.allSatisfy({ $0 >= 32 || (9...13).contains($0) || $0 == 27 })
+        else { return false }
+        // A character may be cut off.
+        return (0...3).contains { String(validating: start.dropLast($0), as: UTF8.self) != nil }
+    }
+
     /// Pearson's test: how far the bytes are from being equally frequent. For random ones the sum is
     /// 255, with a standard deviation of 23; for a page of a table it is thousands.
     private static func looksRandom(_ bytes: ArraySlice<UInt8>) -> Bool {

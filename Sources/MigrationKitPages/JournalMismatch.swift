@@ -22,6 +22,10 @@ public enum JournalMismatch: String, Sendable, Encodable {
     /// as a whole since then.
     case emptyDatabase
 
+    /// It belongs to a transaction over several databases, and the file that joins them isn't at its place:
+    /// the database was moved meanwhile. SQLite would keep the half of the change that is written.
+    case superJournal
+
     /// The key opens neither it nor the database, so it may be the database's own or not.
     case unproved
 
@@ -38,6 +42,8 @@ public enum JournalMismatch: String, Sendable, Encodable {
         case .content: "its pages aren't those of such a database"
         case .state: "it continues another state of the database"
         case .emptyDatabase: "it would make the database empty"
+        case .superJournal:
+            "its change is to several databases, and the file that says so isn't where it was"
         case .unproved: "the key opens neither, so it can't be proved to be the database's own"
         case .missingDatabase: "there is no database"
         }
@@ -54,6 +60,11 @@ public enum JournalMismatch: String, Sendable, Encodable {
             """
             \(replaced) Or the key was changed just before a program ended: then it holds the whole \
             database, and salvaging with this key recovers that.
+            """
+        case .superJournal:
+            """
+            The database was moved or copied with an unfinished change. Move it back to where it was, with all \
+            files of its folder, and open it there; salvaging undoes the change, too.
             """
         default: replaced
         }

@@ -16,7 +16,7 @@ package struct KeyTrial: Sendable {
         package let salt: [UInt8]
         /// That of the first page, or of its version in a journal; `nil` if it can't be read.
         package let header: DatabaseHeader?
-        /// Whether the version of the first page in a journal proves it, which may be another file's.
+        /// Whether the key is that of the first page's version in a journal, which may be another file's.
         package let isOfJournal: Bool
     }
 
@@ -105,7 +105,8 @@ package struct KeyTrial: Sendable {
         }
         guard let authentication = try PageAuthentication(key: key, salt: salt, cipher: cipher)
         else {
-            if let header = header(first) ?? header(recovered) { return .opens(fit(header)) }
+            if let header = header(first) { return .opens(fit(header)) }
+            if let header = header(recovered) { return .opens(fit(header, isOfJournal: true)) }
             return try isPlausible(key, cipher) ? .damaged(fit(nil)) : .wrong
         }
         func isAuthentic(_ page: [UInt8]?) -> Bool {

@@ -7,7 +7,7 @@ import MigrationKitCommon
 /// Closing the descriptor releases the locks that this process has on the file. So the file must be
 /// a journal, which has no locks, or this process must have no connection to it.
 package final class RawFile: Sendable {
-    private let path: String
+    package let path: String
     private let descriptor: Int32
     package let size: Int
 

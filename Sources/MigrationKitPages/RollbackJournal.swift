@@ -1,3 +1,6 @@
+import Foundation
+import MigrationKitCommon
+
 /// The rollback journal of an unfinished change: the pages as they were before it.
 /// <https://www.sqlite.org/fileformat.html#the_rollback_journal>
 package struct RollbackJournal {
@@ -20,13 +23,63 @@ package struct RollbackJournal {
     /// Whether a record that should be there isn't intact. SQLite writes back only those before it.
     package private(set) var isCutShort = false
 
-    /// The header, if a file begins with one.
+    /// The header, if a file begins with one, and its change isn't finished.
     package static func header(of file: RawFile) throws(EncryptedDatabaseError) -> [UInt8]? {
-        guard let header = try file.read(at: 0, count: 28), header.starts(with: magic) else {
-            return nil
-        }
+        guard let header = try file.read(at: 0, count: 28), header.starts(with: magic),
+            try joining(of: file) != .committed
+        else { return nil }
         return header
     }
+
+    // MARK: - Several Databases
+
+    /// What joins a journal to those of other databases in one transaction: a super-journal, with whose name
+    /// it ends. The transaction is committed when SQLite removes that file.
+    /// <https://www.sqlite.org/atomiccommit.html#_super_journal_file>
+    package enum Joining {
+        /// The transaction is about one database.
+        case none
+        /// The super-journal is there.
+        case unfinished
+        case committed
+        /// The super-journal isn't at its place, but it, or its whole folder, has been moved. SQLite would
+        /// take the transaction for a committed one.
+        case moved
+    }
+
+    package static func joining(of file: RawFile) throws(EncryptedDatabaseError) -> Joining {
+        guard let name = try superJournal(of: file), isSuperJournal(name) else { return .none }
+        let path = String(decoding: name, as: UTF8.self)
+        // Without a file, or with an empty one, SQLite takes the transaction for committed.
+        func isThere(_ path: String) -> Bool {
+            var status = stat()
+            return stat(path, &status) == 0 && status.st_size > 0
+        }
+        if isThere(path) { return .unfinished }
+        let (folder, base) = path.splitAtLastSlash
+        return isThere(folder) && !isThere("\(file.path.splitAtLastSlash.folder)/\(base)")
+            ? .committed : .moved
+    }
+
+    /// The name of the super-journal with which a journal ends.
+    package static func superJournal(
+        of file: RawFile
+    ) throws(EncryptedDatabaseError) -> [UInt8]? {
+        guard let end = try file.read(at: file.size - 16, count: 16), end.suffix(8) == magic[...]
+        else { return nil }
+        let count = Int(end.word(0))
+        return try file.read(at: file.size - 16 - count, count: count)
+    }
+
+    /// Whether SQLite gives this name to super-journals: `-mj`, six digits, a 9, and two digits. It
+    /// reads it to the first zero.
+    package static func isSuperJournal(_ name: [UInt8]) -> Bool {
+        !name.contains(0)
+            && String(decoding: name.suffix(12), as: UTF8.self)
+                .wholeMatch(of: /-mj[0-9A-F]{6}9[0-9A-F]{2}/) != nil
+    }
+
+    // MARK: - Pages
 
     /// Reads a journal once. It has no locks, so it may be opened directly.
     ///

@@ -1,6 +1,8 @@
 import Foundation
 import GRDB
 import MigrationKitKeys
+import MigrationKitPages
+import MigrationKitRescue
 import MigrationKitSQLCipher
 import TestSupport
 import Testing
@@ -297,6 +299,47 @@ import Testing
             try folder.snapshot().entries.mapValues(\.content)
                 == before.entries.mapValues(\.content)
         )
+    }
+
+    /// A journal of a transaction over several databases ends with the name of a file, and when that is gone,
+    /// SQLite takes the transaction for a committed one. It is gone, too, if the folder was moved.
+    @Test(arguments: [RollbackJournal.Joining.unfinished, .committed, .moved])
+    func aJournalOfSeveralDatabasesIsUndoneUnlessItIsCommitted(
+        _ joining: RollbackJournal.Joining
+    ) throws {
+        try Fixtures.encrypted(path, key: key)
+        try Crash.leaveJournal(of: path, key: key)
+        let base = "other.db-mj1234569AB"
+        let name = joining == .moved ? "/nowhere/\(base)" : folder.path(base)
+        if joining != .committed { try folder.write(base, "joined".utf8) }
+        func bytes(_ value: Int) -> [UInt8] {
+            withUnsafeBytes(of: UInt32(value).bigEndian, Array.init)
+        }
+        var journal = try folder.data("notes.db-journal")
+        let magic = journal.prefix(8)
+        journal += bytes(0x4000_0000 / 4096 + 1) + Array(name.utf8) + bytes(name.utf8.count)
+        journal += bytes(name.utf8.reduce(0) { $0 + Int($1) }) + magic
+        try folder.write("notes.db-journal", journal)
+
+        let isHot = try DatabaseFile(path).hasHotJournal
+        #expect(isHot == (joining != .committed))
+        let new = folder.path("new.db")
+        let report = try DatabaseSalvage(path, to: new, form: .encrypted(key.key)).run()
+        let isUndone = report.journal != nil
+        #expect(isUndone == isHot)
+        try FileManager.default.removeItem(atPath: new)
+        let before = try folder.snapshot()
+        if joining == .moved {
+            do {
+                try EncryptedDatabase.open(path, key: key.key).close()
+                Issue.record("it was opened")
+            } catch EncryptedDatabaseError.otherJournal(_, _, .superJournal, _) {
+                #expect(try folder.snapshot() == before)
+            }
+        } else if joining == .unfinished {
+            let rows = try SQLCipherShell.run(path, key: key.spelling, "SELECT a FROM t;")
+            #expect(!rows.contains("never committed"))
+        }
     }
 
     /// SQLite reads the name whatever the journal begins with, and to its first zero.

@@ -87,6 +87,16 @@ extension EncryptedDatabaseError: ToolSuggesting {
             doesn't fit either:
               mv \(journal.shellPath) \((journal + ".kept").shellPath)
             """
+        case .otherJournal(let path, let journal, .superJournal, _):
+            """
+            SQLite would take the change for a finished one, and keep the half of it that is in the \
+            database. So the database was not opened, and nothing was changed.
+            \(JournalMismatch.superJournal.origin)
+            To keep both, copy them first:
+              cp \(path.shellPath) \(journal.shellPath) DIR
+            To undo the change in a new file:
+              \(Program.name) salvage \(path.shellPath) --output recovered.db
+            """
         case .otherJournal(let path, let journal, let mismatch, let isSound):
             """
             SQLite would write its pages into the database. So the database was not opened, and nothing \

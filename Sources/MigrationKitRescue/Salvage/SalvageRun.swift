@@ -198,7 +198,9 @@ struct SalvageRun {
             versions = try PageVersions(log: log, form: form, tick: tick)
             beside = log
         }
-        if versions.frameCount == 0, let journal = files.journal {
+        if versions.frameCount == 0, let journal = files.journal,
+            try RollbackJournal.joining(of: journal) != .committed
+        {
             versions = try PageVersions(journal: journal, form: form, tick: tick)
             (beside, kind) = (journal, .rollback)
         }

@@ -125,7 +125,8 @@ extension DatabaseFile {
             guard let journal = try RawFile.find(resolvedPath + "-journal").get() else {
                 return nil
             }
-            return try Self.superJournal(of: journal).map(Self.isSuperJournal) == false ? true : nil
+            let name = try RollbackJournal.superJournal(of: journal)
+            return name.map(RollbackJournal.isSuperJournal) == false ? true : nil
         }
         guard isForeign == nil else {
             throw EncryptedDatabaseError.foreignJournal(path: path + "-journal")
@@ -140,24 +141,6 @@ extension DatabaseFile {
             else { return nil }
             return (journal, header)
         }
-    }
-
-    /// The name with which the journal of a transaction over several databases ends.
-    /// <https://www.sqlite.org/atomiccommit.html#_super_journal_file>
-    private static func superJournal(of journal: RawFile) throws -> [UInt8]? {
-        guard let end = try journal.read(at: journal.size - 16, count: 16),
-            end.suffix(8) == RollbackJournal.magic[...]
-        else { return nil }
-        let count = Int(end.word(0))
-        return try journal.read(at: journal.size - 16 - count, count: count)
-    }
-
-    /// Whether SQLite gives this name to super-journals: `-mj`, six digits, a 9, and two digits. It
-    /// reads it to the first zero.
-    private static func isSuperJournal(_ name: [UInt8]) -> Bool {
-        !name.contains(0)
-            && String(decoding: name.suffix(12), as: UTF8.self)
-                .wholeMatch(of: /-mj[0-9A-F]{6}9[0-9A-F]{2}/) != nil
     }
 
     /// Throws if the file lacks pages that the write-ahead log counts on. Moving the log into such a

@@ -25,6 +25,9 @@ package struct FileInspection {
         }
     }
 
+    /// Whether it is a text, which no database is.
+    var isText: Bool { FileBeginning.isText(start.prefix(min(size, FileBeginning.count))) }
+
     /// Throws unless the file begins like a plaintext database, or will after recovery.
     func checkPlaintext() throws {
         guard !isPlaintext else { return }
@@ -183,6 +186,9 @@ package struct FileInspection {
             derived: [cipher.keyDerivation: derivedKey]
         )
         switch verdict {
+        case .opens(let fit) where fit.isOfJournal && cipher.hmacAlgorithm == .off:
+            // SQLite didn't take the first page from there, and nothing proves that it is this file's.
+            return try explainWrongKey(key, trial)
         case .opens(let fit) where fit.cipher == cipher:
             // The key is right, but SQLite can't read the decrypted header.
             return EncryptedDatabaseError.newerFormat(path: file.path)

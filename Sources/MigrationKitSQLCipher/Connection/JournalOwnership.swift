@@ -78,7 +78,8 @@ package struct JournalOwnership {
         if try look.hasRollbackJournal,
             let raw = try RawFile.find(file.resolvedPath + "-journal").get(),
             let journal = try RollbackJournal(raw),
-            let mismatch = try judge(journal, raw, database)
+            let mismatch = try RollbackJournal.joining(of: raw) == .moved
+                ? .superJournal : judge(journal, raw, database)
         {
             return Finding(suffix: "-journal", mismatch: mismatch)
         }

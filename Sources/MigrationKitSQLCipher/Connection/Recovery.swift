@@ -39,10 +39,6 @@ package enum Recovery {
     /// - Returns: `nil` if the journal belongs to a finished change.
     private static func undoing(_ file: RawFile) throws -> Recovery? {
         guard let journal = try RollbackJournal(file) else { return nil }
-        // The journal of a transaction over several databases ends with another file's name, and is
-        // ignored if that file is missing. This case is left to SQLite.
-        let end = try file.read(at: file.size - 8, count: 8)
-        guard file.size < 512 || end != RollbackJournal.magic else { return .nothing }
         guard journal.originalPageCount > 0 else { return .emptyFile }
         return try journal.page(1, in: file).map(Recovery.firstPage) ?? .nothing
     }

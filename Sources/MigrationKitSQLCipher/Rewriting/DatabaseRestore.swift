@@ -160,7 +160,7 @@ public struct DatabaseRestore: Sendable {
             .error(path: place.path, isSound: nil)
     }
 
-    /// Where the database goes, its links resolved if there is one.
+    /// Where the database goes, its links resolved if there is one. A text isn't replaced.
     private func place(besides backup: DatabaseFile) throws -> DatabaseFile {
         let named = DatabaseFile(path)
         try named.checkLink()
@@ -175,6 +175,10 @@ public struct DatabaseRestore: Sendable {
             throw DatabaseConversionError.sameFile(path: file.path)
         }
         try file.checkIsReplaceable()
+        // It may be the file with the key.
+        guard try !FileInspection(file.look(), cipher: form.cipher).isText else {
+            throw EncryptedDatabaseError.notADatabase(path: file.path)
+        }
         return file
     }
 }

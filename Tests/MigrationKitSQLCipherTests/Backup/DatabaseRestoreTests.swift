@@ -50,6 +50,19 @@ import Testing
 
     // MARK: - What Was There
 
+    /// Such as the file with the key, or a script.
+    @Test(arguments: ["5e5e5e5e", "horse battery staple\n", "CREATE TABLE t (a);\n\u{1F511}\n"])
+    func aTextIsNotReplaced(_ text: String) throws {
+        let long = String(repeating: text, count: 900)
+        for content in [text, long] {
+            try folder.write("notes.db", content.utf8)
+            #expect(throws: EncryptedDatabaseError.notADatabase(path: folder.database)) {
+                try restore()
+            }
+            #expect(try folder.databaseData() == Data(content.utf8))
+        }
+    }
+
     /// What is in a restored database's place.
     enum Place: CaseIterable {
         case nothing, empty, oneByte, garbage, plaintext, otherKey, olderVersion
