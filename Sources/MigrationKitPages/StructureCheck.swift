@@ -49,6 +49,16 @@ package struct StructureCheck: Sendable {
         /// What is wrong with the structure, in a few words for each finding.
         package fileprivate(set) var findings: [String] = []
 
+        /// An index that has more or fewer entries than its table has rows.
+        package struct UnequalIndex: Sendable {
+            package let name: String
+            package let table: String
+            package let entryCount: Int
+            package let rowCount: Int
+        }
+
+        package fileprivate(set) var unequalIndexes: [UnequalIndex] = []
+
         /// The pages that findings are about, but for those that nothing leads to.
         package var pagesWithFindings: Set<Int> {
             Set(
@@ -75,6 +85,14 @@ package struct StructureCheck: Sendable {
                 }
                 if index.mayBePartial ? count > rowCount : count != rowCount {
                     findings.append("index \(index.name): \(count) entries for \(rowCount) rows")
+                    unequalIndexes.append(
+                        UnequalIndex(
+                            name: index.name,
+                            table: index.table,
+                            entryCount: count,
+                            rowCount: rowCount
+                        )
+                    )
                 }
             }
         }

@@ -2,6 +2,7 @@
 /// <https://www.sqlite.org/fileformat.html#b_tree_pages>
 package struct TreePage {
     package let bytes: [UInt8]
+    package let number: Int
     package let kind: TreeKind
 
     /// The cells with a valid position and beginning, in order.
@@ -32,7 +33,7 @@ package struct TreePage {
             return (view.kind, cells, view.cellCount, view.kind.isLeaf ? nil : view.rightmost)
         }
         guard let content else { return nil }
-        self.bytes = bytes
+        (self.bytes, self.number) = (bytes, number)
         (kind, cells, rightmost) = (content.kind, content.cells, content.rightmost)
         badCellCount = content.count - cells.count
     }

@@ -12,6 +12,9 @@ final class PayloadReader {
     private let pages: SalvagePages
     /// The pages of payloads that were read. No page belongs to two.
     private var used: PageSet
+    /// The pages with a row whose chain of overflow pages contradicts another one or its own length. Each
+    /// page is authentic, so the row is read as SQLite reads it.
+    private(set) var doubtful: Set<Int> = []
 
     init(_ pages: SalvagePages) {
         self.pages = pages
@@ -29,11 +32,13 @@ final class PayloadReader {
         }
         payload.reserveCapacity(cell.payloadCount)
         var chain: [Int] = []
+        var isShared = false
         while payload.count < cell.payloadCount {
             pages.noteMissing(next)
-            guard next > 1, next <= pages.pageCount, !used.contains(next) else {
-                return .broken(at: nil)
-            }
+            guard next > 1, next <= pages.pageCount,
+                !used.contains(next) || pages.form.provesPages
+            else { return .broken(at: nil) }
+            isShared = isShared || used.contains(next)
             // An older version of an overflow page may belong to another row.
             guard pages.states[next] == .intact, let content = pages.content(next) else {
                 return .broken(at: next)
@@ -47,6 +52,7 @@ final class PayloadReader {
         // The last page of a chain has no successor. SQLite doesn't look at it, and an HMAC proves the
         // pages before.
         guard next == 0 || pages.form.provesPages else { return .broken(at: nil) }
+        if claims, isShared || next != 0 { doubtful.insert(page.number) }
         for page in chain {
             pages.noteUse(of: page)
             if claims { used.insert(page) }

@@ -20,7 +20,7 @@ struct SalvageCandidate {
 
     /// Whether its pages fit each other: nothing in them says that some are of another time.
     var fits: Bool {
-        content.contradictions.isEmpty && !pages.hasUnequalIndex && !content.lostSchemaRow
+        content.contradictions.isEmpty && pages.unequalIndexes.isEmpty && !content.lostSchemaRow
             && content.walk.trees.allSatisfy { tree in
                 tree.holes.allSatisfy { hole in
                     pages.states.indices.contains(hole.page) && pages.states[hole.page] != .intact

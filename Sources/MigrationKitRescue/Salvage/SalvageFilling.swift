@@ -226,6 +226,7 @@ final class SalvageFilling {
             var table = table
             table.gaps += gaps(of: tree)
             table.gaps += contradictions(in: tree, besides: table.gaps)
+            if table.gaps.isEmpty { table.gaps += missingBesidesIndexes(table) }
             return table
         }.sorted { $0.name < $1.name }
     }
@@ -330,13 +331,29 @@ final class SalvageFilling {
     ) -> [SalvageReport.Gap] {
         let known = Set(gaps.compactMap(\.page))
         let most = TreePage.mostRows(usableSize: pages.form.usableSize)
-        return content.contradictions.sorted().compactMap { page in
+        return content.contradictions.union(content.payloads.doubtful).sorted().compactMap { page in
             guard walk.owners[page] == Int32(tree), pages.states[page] == .intact,
                 !known.contains(page)
             else { return nil }
             let isLeaf = pages.kind(page)?.isLeaf == true
             return .init(page: page, after: nil, through: nil, mostRows: isLeaf ? most : nil)
         }
+    }
+
+    /// The rows of which only a whole index knows: an older page has taken the place of a newer one.
+    private func missingBesidesIndexes(_ table: SalvageReport.Table) -> [SalvageReport.Gap] {
+        let missing =
+            pages.unequalIndexes.filter { index in
+                guard index.table == table.name,
+                    let tree = walk.trees.firstIndex(where: {
+                        $0.object.kind == .index && $0.object.name == index.name
+                    })
+                else { return false }
+                return walk.trees[tree].holes.isEmpty
+                    && !content.contradictions.contains { walk.owners[$0] == Int32(tree) }
+            }.map { $0.entryCount - table.rowCount }.max() ?? 0
+        guard missing > 0 else { return [] }
+        return [.init(page: nil, after: nil, through: nil, mostRows: missing)]
     }
 
     private func gaps(of tree: Int) -> [SalvageReport.Gap] {

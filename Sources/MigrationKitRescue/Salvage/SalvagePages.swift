@@ -43,9 +43,9 @@ final class SalvagePages {
     private(set) var kinds: [UInt8]
     /// How many cells each b-tree page has.
     private var cellCounts: [UInt16]
-    /// Whether an index has more or fewer entries than its table has rows; known after
+    /// The indexes that have more or fewer entries than their tables have rows; known after
     /// ``contradictions(_:)``.
-    private(set) var hasUnequalIndex = false
+    private(set) var unequalIndexes: [StructureCheck.Report.UnequalIndex] = []
 
     /// - Parameters:
     ///   - file: The database.
@@ -196,7 +196,7 @@ final class SalvagePages {
         let report = try check.run(DecryptedPages(plaintext: bytes)) { _ in
             try monitor.checkCancellation()
         }
-        hasUnequalIndex = report.findings.contains { $0.hasPrefix("index ") }
+        unequalIndexes = report.unequalIndexes
         return report.pagesWithFindings
     }
 

@@ -105,6 +105,70 @@ import Testing
         #expect(found == 140)
     }
 
+    /// A write that the disk lost: the table's leaf is an older one, and only the index knows the new row.
+    @Test func rowThatOnlyAnIndexKnowsIsTold() throws {
+        _ = try shell(
+            """
+            CREATE TABLE t (id INTEGER PRIMARY KEY, k TEXT UNIQUE, b BLOB);
+            WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n LIMIT 399)
+            INSERT INTO t SELECT i * 10, printf('k%06d', i), zeroblob(100) FROM n;
+            """
+        )
+        let old = try folder.databaseData()
+        _ = try shell("INSERT INTO t VALUES (99999, 'added last', 'x');")
+        let leaf = try shell(
+            "SELECT max(pageno) FROM dbstat WHERE name = 't' AND pagetype = 'leaf';"
+        )
+        let start = try (#require(Int(leaf)) - 1) * 4096
+        var data = try folder.databaseData()
+        try #require(data[start..<start + 4096] != old[start..<start + 4096])
+        data.replaceSubrange(start..<start + 4096, with: old[start..<start + 4096])
+        try folder.write("notes.db", data)
+        let report = try salvage()
+        let isComplete = report.isComplete
+        #expect(!isComplete)
+        #expect(report.tables.first { $0.name == "t" }?.mostLostRows == 1)
+        #expect(try shell("SELECT count(*) FROM t;", folder.path("new.db")) == "399")
+    }
+
+    /// A page of one row's chain is a copy of another row's. SQLite reads both rows, and so does this.
+    @Test(arguments: ["middle", "last"])
+    func rowsThatShareAPageAreRecoveredAndTold(_ which: String) throws {
+        _ = try shell(
+            """
+            CREATE TABLE t (id INTEGER PRIMARY KEY, b BLOB);
+            INSERT INTO t VALUES (1, hex(zeroblob(7000))), (2, replace(hex(zeroblob(7000)), '0', 'B'));
+            """
+        )
+        let pages = try pages()
+        let root = try #require(Int(shell("SELECT rootpage FROM sqlite_schema WHERE name = 't';")))
+        let leaf = try #require(
+            TreePage(pages.page(root), number: root, usableSize: 4096 - pages.cipher.reservedCount)
+        )
+        let chains = leaf.cells.map { cell in
+            Array(
+                sequence(first: cell.overflow ?? 0) { page in
+                    let next = Int(pages.page(page).word(0))
+                    return next == 0 ? nil : next
+                }
+            )
+        }
+        try #require(chains.allSatisfy { $0.count >= 3 })
+        let place = which == "last" ? chains[0].count - 1 : 1
+        try folder.write(
+            "notes.db",
+            pages.changing(chains[0][place]) { $0 = pages.page(chains[1][1]) }
+        )
+        let report = try salvage()
+        let isComplete = report.isComplete
+        #expect(!isComplete)
+        let rows = try shell(
+            "SELECT id, length(b), b GLOB '*[^B]*' FROM t ORDER BY id;",
+            folder.path("new.db")
+        )
+        #expect(rows == "1|14000|1\n2|14000|0")
+    }
+
     /// The number of pages in the header: too great, so that all but the file's pages would be missing, and
     /// too small, so that pages of trees would be after the end.
     @Test(arguments: [0x8000_0000, 1 << 20, 12])
