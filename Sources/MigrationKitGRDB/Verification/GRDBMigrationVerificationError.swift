@@ -65,7 +65,11 @@ extension GRDBMigrationVerificationError: LocalizedError {
     public var recoverySuggestion: String? {
         switch self {
         case .quickCheckFailed:
-            "Restore the database from a backup. Until then, write nothing to it."
+            """
+            If a migration was running, verify the database: if it is sound, that migration would have \
+            damaged it, and was undone. Otherwise, restore the database from a backup. Until then, write \
+            nothing to it.
+            """
         case .missingParent:
             "Create that table, or give the referring table a definition without the reference."
         case .foreignKeyViolations:

@@ -106,6 +106,7 @@ struct OutputFile {
         {
             throw refuse("a migration")
         }
+        guard name != SettingsFile.defaultName else { throw refuse("the project's settings file") }
         // What is longer than a beginning is no key.
         let file = FileHandle(forReadingAtPath: path)
         defer { try? file?.close() }
