@@ -394,6 +394,7 @@ extension Explanation {
             message: "out of memory",
             alike: [
                 "SQLITE_NOMEM", "string or blob too big", "SQLITE_TOOBIG", "Cannot allocate memory",
+                "mlock() returned",
             ],
             results: [(7, "SQLITE_NOMEM"), (18, "SQLITE_TOOBIG")],
             codes: ["limitExceeded"],
@@ -405,9 +406,18 @@ extension Explanation {
                 'lint', 'test' and 'plan' run SQL that may be a stranger's, and limit its memory \
                 and time.
                 """,
+                "An R-tree is damaged: SQLite reports that so.",
+                """
+                "mlock() returned -1 errno=12": with PRAGMA cipher_memory_security, SQLCipher locks \
+                its memory, of which the system allows little ('ulimit -l').
+                """,
             ],
             next: [
-                .init("lint", "names the migration that takes so much")
+                .init("lint", "names the migration that takes so much"),
+                .init("verify notes.db --full", "names a damaged R-tree"),
+                .init(
+                    "Allow more locked memory (LimitMEMLOCK of systemd), or leave out that setting."
+                ),
             ]
         ),
     ]
@@ -843,7 +853,8 @@ extension Explanation {
             message: "The prompt was dismissed",
             alike: [
                 "Cannot create an item in a locked collection", "IsLocked", "prompt dismissed",
-                "keyring is locked", "collection is locked",
+                "keyring is locked", "collection is locked", "Failed to unlock the keyring",
+                "failed to unlock login keyring",
             ],
             codes: [
                 "promptDismissed", "collectionLocked", "promptCancelled", "declined", "noTerminal",

@@ -16,7 +16,8 @@ struct VerifyCommand: StoreCommand, DatabaseCommand {
             discussion: """
                 Runs SQLite's quick_check and foreign_key_check, looks for the required indexes, \
                 runs the folder of checks, and compares the schema with the one that the applied \
-                migrations give in an empty database in memory. Without --full, changes nothing.
+                migrations give in an empty database in memory. Without --full, changes nothing, but \
+                lets SQLite finish what a killed program began.
 
                 With --full also: who can read the files; commits that a damaged write-ahead log \
                 hides; the HMAC of every page; indexes against their tables; rows that break NOT \
