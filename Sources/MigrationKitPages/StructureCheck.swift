@@ -49,12 +49,12 @@ package struct StructureCheck: Sendable {
         /// What is wrong with the structure, in a few words for each finding.
         package fileprivate(set) var findings: [String] = []
 
-        /// An index that has more or fewer entries than its table has rows.
+        /// An index that has more or fewer entries than its table has rows, or belongs to no table.
         package struct UnequalIndex: Sendable {
             package let name: String
             package let table: String
-            package let entryCount: Int
-            package let rowCount: Int
+            /// `nil` if it belongs to no table.
+            package let entryCount: Int?
         }
 
         package fileprivate(set) var unequalIndexes: [UnequalIndex] = []
@@ -77,22 +77,21 @@ package struct StructureCheck: Sendable {
             let tables = objects.filter { $0.type == "table" }.map { ($0.name, $0.root) }
             let roots = Dictionary(tables, uniquingKeysWith: { first, _ in first })
             for index in objects where index.type == "index" {
+                func note(_ entryCount: Int?) {
+                    unequalIndexes.append(
+                        .init(name: index.name, table: index.table, entryCount: entryCount)
+                    )
+                }
                 guard let count = contents[index.root]?.count, let root = roots[index.table],
                     let rowCount = contents[root]?.count
                 else {
                     findings.append("index \(index.name) belongs to no table")
+                    note(nil)
                     continue
                 }
                 if index.mayBePartial ? count > rowCount : count != rowCount {
                     findings.append("index \(index.name): \(count) entries for \(rowCount) rows")
-                    unequalIndexes.append(
-                        UnequalIndex(
-                            name: index.name,
-                            table: index.table,
-                            entryCount: count,
-                            rowCount: rowCount
-                        )
-                    )
+                    note(count)
                 }
             }
         }

@@ -342,16 +342,15 @@ final class SalvageFilling {
 
     /// The rows of which only a whole index knows: an older page has taken the place of a newer one.
     private func missingBesidesIndexes(_ table: SalvageReport.Table) -> [SalvageReport.Gap] {
-        let missing =
-            pages.unequalIndexes.filter { index in
-                guard index.table == table.name,
-                    let tree = walk.trees.firstIndex(where: {
-                        $0.object.kind == .index && $0.object.name == index.name
-                    })
-                else { return false }
-                return walk.trees[tree].holes.isEmpty
-                    && !content.contradictions.contains { walk.owners[$0] == Int32(tree) }
-            }.map { $0.entryCount - table.rowCount }.max() ?? 0
+        func isWhole(_ index: String) -> Bool {
+            let tree = walk.trees.firstIndex { $0.object.kind == .index && $0.object.name == index }
+            guard let tree else { return false }
+            return walk.trees[tree].holes.isEmpty
+                && !content.contradictions.contains { walk.owners[$0] == Int32(tree) }
+        }
+        let counts = pages.unequalIndexes.filter { $0.table == table.name && isWhole($0.name) }
+            .compactMap(\.entryCount)
+        let missing = (counts.max() ?? 0) - table.rowCount
         guard missing > 0 else { return [] }
         return [.init(page: nil, after: nil, through: nil, mostRows: missing)]
     }

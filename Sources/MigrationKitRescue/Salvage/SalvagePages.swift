@@ -43,8 +43,7 @@ final class SalvagePages {
     private(set) var kinds: [UInt8]
     /// How many cells each b-tree page has.
     private var cellCounts: [UInt16]
-    /// The indexes that have more or fewer entries than their tables have rows; known after
-    /// ``contradictions(_:)``.
+    /// The indexes that don't fit their tables; known after ``contradictions(_:)``.
     private(set) var unequalIndexes: [StructureCheck.Report.UnequalIndex] = []
 
     /// - Parameters:
