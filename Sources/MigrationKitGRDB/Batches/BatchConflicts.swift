@@ -20,18 +20,18 @@ struct BatchConflicts {
     init?(
         _ tokens: [SQLTokens.Token],
         _ statement: BatchStatement,
-        adding added: [String: String],
-        in db: Database
-    ) throws {
+        walked: TableShape?,
+        changed: TableShape?,
+        adding added: [String: String]
+    ) {
         let verbs = ["UPDATE", "DELETE", "INSERT", "REPLACE"]
-        guard let walked = try TableShape(statement.table, in: db),
+        guard let walked,
             let verb = tokens.firstIndex(where: { token in
                 token.depth == 0 && verbs.contains(where: token.isWord)
             })
         else { return nil }
         (self.tokens, self.statement, self.walked, self.added) = (tokens, statement, walked, added)
-        self.verb = verb
-        changed = try TableShape(statement.changed, in: db)
+        (self.verb, self.changed) = (verb, changed)
     }
 
     /// Whether a row of the table may be one of several results.

@@ -11,27 +11,34 @@ struct BatchQuestions {
     /// The table that is gone through, and the one that rows are added to.
     private let walked: TableShape?
     private let changed: TableShape?
+    /// The names of the one that is gone through, folded.
+    private let owners: [String]
     /// The columns that rows are added with, folded, and what is selected for each.
     let added: [String: String]
     private let columns: Set<String>
 
-    init(_ sql: String, _ statement: BatchStatement, in db: Database) throws {
-        self.statement = statement
-        tokens = SQLTokens(sql).tokens
-        walked = try TableShape(statement.table, in: db)
-        changed = try TableShape(statement.changed, in: db)
+    init(
+        _ tokens: [SQLTokens.Token],
+        _ statement: BatchStatement,
+        walked: TableShape?,
+        changed: TableShape?,
+        in db: Database
+    ) throws {
+        (self.tokens, self.statement) = (tokens, statement)
+        (self.walked, self.changed) = (walked, changed)
+        owners = [statement.qualifier.unquotedName.foldedName, statement.table.foldedName]
         let names = try String.fetchAll(
             db,
             sql: "SELECT name FROM pragma_table_info(?, 'main')",
             arguments: [statement.changed]
         ).map(\.foldedName)
         columns = Set(names)
-        added = Self.added(tokens, statement, names)
+        added = Self.added(tokens, owners, names)
     }
 
     private static func added(
         _ tokens: [SQLTokens.Token],
-        _ statement: BatchStatement,
+        _ owners: [String],
         _ columns: [String]
     ) -> [String: String] {
         guard
@@ -54,16 +61,15 @@ struct BatchQuestions {
         }
         // Nobody counts how many columns a star stands for.
         guard !items.contains(where: { $0.last?.text == "*" }) else { return [:] }
-        let texts = items.map { text($0.prefix { !$0.isWord("AS") }, of: statement) }
+        let texts = items.map { text($0.prefix { !$0.isWord("AS") }, without: owners) }
         return Dictionary(zip(list.isEmpty ? columns : list, texts)) { first, _ in first }
     }
 
     /// An expression without the name of the table that is gone through.
     private static func text(
         _ tokens: ArraySlice<SQLTokens.Token>,
-        of statement: BatchStatement
+        without owners: [String]
     ) -> String {
-        let owners = [statement.qualifier.unquotedName.foldedName, statement.table.foldedName]
         let isOwner = tokens.count > 1 && tokens.dropFirst().first?.text == "."
         let isOwn = isOwner && tokens.first.map { owners.contains($0.name) } == true
         return tokens.dropFirst(isOwn ? 2 : 0).map(\.meaning).joined(separator: " ")
@@ -95,7 +101,6 @@ struct BatchQuestions {
         let names = [statement.changed, alias?.name ?? ""]
         // A table of the question may have the name of the one that is gone through. Then what looks like the
         // own row's column is its own.
-        let owners = [statement.qualifier.unquotedName.foldedName, statement.table.foldedName]
         func namesTable(_ index: Int) -> Bool {
             let before = tokens[index - 1]
             return before.text == "," || ["FROM", "JOIN", "AS"].contains(where: before.isWord)
@@ -133,7 +138,7 @@ struct BatchQuestions {
         guard let walked, let changed else { return false }
         let keys = pairs.compactMap { asked, own, takesNull -> String? in
             guard let column = column(asked, of: names),
-                added[column] == Self.text(own, of: statement),
+                added[column] == Self.text(own, without: owners),
                 let key = key(own), changed.keepsApart(column, from: key, of: walked)
             else { return nil }
             if walked.rowidNames.contains(key) { return key }
@@ -159,7 +164,6 @@ struct BatchQuestions {
 
     /// The column of the own row's key, if nothing but a whole number is added to it.
     private func key(_ tokens: ArraySlice<SQLTokens.Token>) -> String? {
-        let owners = [statement.qualifier.unquotedName.foldedName, statement.table.foldedName]
         var rest = Array(tokens)[...]
         if rest.count > 2, rest[1].text == "." {
             guard owners.contains(rest[0].name) else { return nil }

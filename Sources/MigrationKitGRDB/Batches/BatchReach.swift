@@ -18,6 +18,8 @@ struct BatchReach {
     private let behind: [String: Set<String>]
     /// The text of the statement, and of these.
     private let texts: [[SQLTokens.Token]]
+    /// The tables behind full-text indexes and the like that the statement names.
+    private let shadows: [String]
     private let readsAllColumns: Bool
     /// The key of the table that is gone through.
     private let keyNames: Set<String>
@@ -54,6 +56,10 @@ struct BatchReach {
             $0[0] == "view" && reached.contains(($0[1] as String).foldedName)
         }
         texts = [tokens] + views.map { SQLTokens($0[3]).tokens }
+        shadows = try String.fetchAll(
+            db,
+            sql: "SELECT name FROM pragma_table_list WHERE schema = 'main' AND type = 'shadow'"
+        ).map(\.foldedName).filter(Set(names.keys).contains)
         keyNames = try Self.keyNames(of: statement.table, db)
         var own: [RowEffect] =
             switch statement.verb {
@@ -163,15 +169,29 @@ struct BatchReach {
                 before it
                 """
         }
-        if let reason = try unkeptRowid(in: db) { return reason }
-        let questions = try BatchQuestions(sql, statement, in: db)
+        let walked = try TableShape(statement.table, in: db)
+        let shape = try TableShape(changed, in: db)
+        if let reason = unkeptRowid(of: walked) { return reason }
+        let questions = try BatchQuestions(
+            texts[0],
+            statement,
+            walked: walked,
+            changed: shape,
+            in: db
+        )
         if statement.verb == .insert, !questions.areAboutOwnRows {
             return """
                 it asks for other rows of '\(changed)' than that which it adds by its key, and a batch sees \
                 the batches before it
                 """
         }
-        let conflicts = try BatchConflicts(texts[0], statement, adding: questions.added, in: db)
+        let conflicts = BatchConflicts(
+            texts[0],
+            statement,
+            walked: walked,
+            changed: shape,
+            adding: questions.added
+        )
         if let reason = try conflicts?.obstacle() ?? conflicts?.joinObstacle(in: db) {
             return reason
         }
@@ -222,9 +242,9 @@ struct BatchReach {
 
     /// `VACUUM` gives rows other rowids, unless an `INTEGER PRIMARY KEY` keeps them. A row would be copied
     /// twice, and another one not at all. <https://www.sqlite.org/lang_vacuum.html>
-    private func unkeptRowid(in db: Database) throws -> String? {
-        guard statement.verb == .insert, let walked = try TableShape(statement.table, in: db),
-            walked.rowid == nil, !walked.rowidNames.isDisjoint(with: names.keys)
+    private func unkeptRowid(of walked: TableShape?) -> String? {
+        guard statement.verb == .insert, let walked, walked.rowid == nil,
+            !walked.rowidNames.isDisjoint(with: names.keys)
         else { return nil }
         return """
             '\(statement.table)' has no INTEGER PRIMARY KEY, and VACUUM in another program would give its \
@@ -244,14 +264,7 @@ struct BatchReach {
     func reads(_ effect: RowEffect, in db: Database) throws -> Bool {
         let isWalked = effect.table == statement.table.foldedName
         let isBehind = behind.values.contains { $0.contains(effect.table) }
-        // Those of a virtual table's own tables that are read change with it.
-        let shadows = try String.fetchAll(
-            db,
-            sql: "SELECT name FROM pragma_table_list WHERE schema = 'main' AND type = 'shadow'"
-        ).map(\.foldedName)
-        if shadows.contains(where: { $0.hasPrefix("\(effect.table)_") && names[$0] != nil }) {
-            return true
-        }
+        if shadows.contains(where: { $0.hasPrefix("\(effect.table)_") }) { return true }
         // Once, it is the table that gets rows.
         let least = statement.verb == .insert && effect.table == statement.changed ? 1 : 0
         guard isWalked || isBehind || names[effect.table, default: 0] > least else { return false }

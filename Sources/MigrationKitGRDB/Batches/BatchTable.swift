@@ -71,8 +71,10 @@ struct BatchTable {
         in db: Database
     ) throws -> [Reference] {
         let shape = try TableShape(statement.changed, in: db)
-        let assigned = SQLTokens(batch.sql).tokens[...].assignedNames.map(Set.init)
-        let added = try BatchQuestions(batch.sql, statement, in: db).added
+        let tokens = SQLTokens(batch.sql).tokens
+        let assigned = tokens[...].assignedNames.map(Set.init)
+        // Whose rows they are about doesn't matter here.
+        let added = try BatchQuestions(tokens, statement, walked: nil, changed: shape, in: db).added
         let rows = try Row.fetchAll(
             db,
             sql: """
