@@ -100,12 +100,8 @@ enum TimeLimit {
         } catch is Expired {
             if isCancelled() { throw CancellationError() }
             // The bus has its own limits, so the elapsed time is reported, not the allowed time.
-            let isTooSlow = asked == .zero
-            let passed = min(
-                isTooSlow ? worked : asked,
-                (isTooSlow ? limit : questionLimit) ?? asked
-            )
-            .seconds
+            let passed =
+                (asked == .zero ? min(worked, limit) : min(asked, questionLimit ?? asked)).seconds
             throw KeyStoreError.timedOut(seconds: (passed * 10).rounded() / 10)
         }
     }

@@ -111,43 +111,9 @@ public struct SecretServiceKeyStore: KeyStore {
             )
             try Self.alone {
                 for _ in 1...20 {
-                    let found = try search.look()
-                    let connection = found.connection
-                    // A process that was killed while it stored may have left an item without a secret.
-                    let items = try found.items.filter { item in
-                        guard !item.isLocked, try connection.secret(of: item)?.isEmpty ?? true
-                        else {
-                            return true
-                        }
-                        try connection.delete(item)
-                        return false
-                    }
-                    guard replacing || items.isEmpty else {
-                        throw KeyStoreError.itemExists(service: service, account: account)
-                    }
-                    guard items.count <= 1 else { throw search.ambiguous(found) }
-                    let made = try connection.keep(
-                        key.stored(),
-                        label: label,
-                        attributes: attributes,
-                        in: target
-                    )
-                    let known = Set((items + [made]).map(\.path))
-                    let isAlone: Bool
-                    do {
-                        isAlone = try search.look().items.allSatisfy { known.contains($0.path) }
-                    } catch let failure as PassingFailure {
-                        // Another process has taken its own back meanwhile. All of it is tried again.
-                        try connection.delete(made)
-                        throw failure
-                    }
-                    if isAlone {
-                        for old in items { try connection.delete(old) }
-                        // A file may get this key next.
-                        _ = connection.provider()
+                    if try search.store(key, label, attributes, in: target, replacing: replacing) {
                         return
                     }
-                    try connection.delete(made)
                     usleep(.random(in: 1000...100_000))
                 }
                 throw KeyStoreError.failure(message: "other processes store the same item")
@@ -243,6 +209,55 @@ extension SecretServiceKeyStore: ItemDeletingKeyStore, InterruptibleKeyStore {
         var store = self
         store.isCancelled = isCancelled
         return store
+    }
+}
+
+extension ItemSearch {
+    /// Stores a key, unless another process stores the same item at this moment.
+    ///
+    /// - Returns: Whether it is stored. If not, nothing has changed.
+    fileprivate func store(
+        _ key: DatabaseKey,
+        _ label: String,
+        _ attributes: [String: String],
+        in target: ServiceCollection,
+        replacing: Bool
+    ) throws -> Bool {
+        let found = try look()
+        let connection = found.connection
+        // A process that was killed while it stored may have left an item without a secret.
+        let items = try found.items.filter { item in
+            guard !item.isLocked, try connection.secret(of: item)?.isEmpty ?? true else {
+                return true
+            }
+            try connection.delete(item)
+            return false
+        }
+        guard replacing || items.isEmpty else {
+            throw KeyStoreError.itemExists(service: service ?? "", account: account ?? "")
+        }
+        guard items.count <= 1 else { throw ambiguous(found) }
+        let made = try connection.keep(
+            key.stored(),
+            label: label,
+            attributes: attributes,
+            in: target
+        )
+        let known = Set((items + [made]).map(\.path))
+        do {
+            guard try look().items.allSatisfy({ known.contains($0.path) }) else {
+                try connection.delete(made)
+                return false
+            }
+        } catch let failure as PassingFailure {
+            // Another process has taken its own back meanwhile. All of it is tried again.
+            try connection.delete(made)
+            throw failure
+        }
+        for old in items { try connection.delete(old) }
+        // A file may get this key next.
+        _ = connection.provider()
+        return true
     }
 }
 
