@@ -27,6 +27,16 @@ enum Crash {
         return Data(header) + Data(count: 512 - header.count)
     }
 
+    /// The end of the journal of a transaction over several databases: the page of the lock bytes, the name of
+    /// the super-journal, its length, its checksum, and the mark with which the journal begins.
+    /// <https://www.sqlite.org/atomiccommit.html#_super_journal_file>
+    static func journalEnd(naming name: [UInt8]) -> Data {
+        let numbers = [
+            0x4000_0000 / 4096 + 1, UInt32(name.count), name.reduce(0) { $0 + UInt32($1) },
+        ].map { withUnsafeBytes(of: $0.bigEndian) { Array($0) } }
+        return Data(numbers[0] + name + numbers[1] + numbers[2]) + journalOfNothing.prefix(8)
+    }
+
     /// A write-ahead log with one transaction, which has written the first page.
     /// <https://www.sqlite.org/fileformat.html#the_write_ahead_log>
     static func log(ofFirstPage page: [UInt8], pageCount: Int) -> Data {

@@ -276,12 +276,7 @@ import Testing
         var journal = Crash.journalOfNothing
         // The database has as many pages as before.
         journal[19] = UInt8(try folder.databaseData().count / 4096)
-        func bytes(_ value: Int) -> [UInt8] {
-            withUnsafeBytes(of: UInt32(value).bigEndian, Array.init)
-        }
-        // After the page of the lock bytes come the name, its length, and its checksum.
-        journal += bytes(0x4000_0000 / 4096 + 1) + Array(other.utf8) + bytes(other.utf8.count)
-        journal += bytes(other.utf8.reduce(0) { $0 + Int($1) }) + journal.prefix(8)
+        journal += Crash.journalEnd(naming: Array(other.utf8))
         try folder.write("notes.db-journal", journal)
         let before = try folder.snapshot()
         let foreign = EncryptedDatabaseError.foreignJournal(path: path + "-journal")
@@ -312,14 +307,8 @@ import Testing
         let base = "other.db-mj1234569AB"
         let name = joining == .moved ? "/nowhere/\(base)" : folder.path(base)
         if joining != .committed { try folder.write(base, "joined".utf8) }
-        func bytes(_ value: Int) -> [UInt8] {
-            withUnsafeBytes(of: UInt32(value).bigEndian, Array.init)
-        }
-        var journal = try folder.data("notes.db-journal")
-        let magic = journal.prefix(8)
-        journal += bytes(0x4000_0000 / 4096 + 1) + Array(name.utf8) + bytes(name.utf8.count)
-        journal += bytes(name.utf8.reduce(0) { $0 + Int($1) }) + magic
-        try folder.write("notes.db-journal", journal)
+        let journal = try folder.data("notes.db-journal")
+        try folder.write("notes.db-journal", journal + Crash.journalEnd(naming: Array(name.utf8)))
 
         let isHot = try DatabaseFile(path).hasHotJournal
         #expect(isHot == (joining != .committed))
@@ -348,16 +337,11 @@ import Testing
         try Fixtures.encrypted(path, key: key)
         let other = folder.path("other.txt")
         try folder.write("other.txt", "geblieben".utf8)
-        func bytes(_ value: Int) -> [UInt8] {
-            withUnsafeBytes(of: UInt32(value).bigEndian, Array.init)
-        }
         let name = Array(other.utf8) + (hasWrongStart ? [] : Array("\0-mj1234569AB".utf8))
         var journal = Crash.journalOfNothing
-        let magic = Array(journal.prefix(8))
         journal[19] = UInt8(try folder.databaseData().count / 4096)
         if hasWrongStart { journal[0] = UInt8(ascii: "X") }
-        journal += bytes(0x4000_0000 / 4096 + 1) + name + bytes(name.count)
-        journal += bytes(name.reduce(0) { $0 + Int($1) }) + magic
+        journal += Crash.journalEnd(naming: name)
         try folder.write("notes.db-journal", journal)
         let foreign = EncryptedDatabaseError.foreignJournal(path: path + "-journal")
         #expect(throws: foreign) { try EncryptedDatabase.open(path, key: key.key) }

@@ -5,6 +5,15 @@ import Testing
 @Suite struct SituationTests {
     private let noPrompt = ["PROBE_NO_PROMPT": "1"]
 
+    /// One with an item, which is locked. Nobody answers its question for the password.
+    private func serviceThatAsks() throws -> PrivateSecretService {
+        let service = try PrivateSecretService()
+        try service.storeBySecretTool("service", "s", "username", "u", secret: "secret")
+        try service.lock()
+        try service.makeQuestionsWait()
+        return service
+    }
+
     @Test(arguments: ["entry", "items", "delete"])
     func noBusIsSaid(command: String) throws {
         let folder = try TemporaryFolder()
@@ -146,10 +155,7 @@ import Testing
     }
 
     @Test func questionThatNobodyAnswersEndsAtTheTimeLimit() throws {
-        let service = try PrivateSecretService()
-        try service.storeBySecretTool("service", "s", "username", "u", secret: "secret")
-        try service.lock()
-        try service.makeQuestionsWait()
+        let service = try serviceThatAsks()
         let result = try service.probe(
             "entry",
             "s",
@@ -163,10 +169,7 @@ import Testing
     }
 
     @Test func lookUpWithAQuestionCanBeCancelled() throws {
-        let service = try PrivateSecretService()
-        try service.storeBySecretTool("service", "s", "username", "u", secret: "secret")
-        try service.lock()
-        try service.makeQuestionsWait()
+        let service = try serviceThatAsks()
         let start = ContinuousClock.now
         let result = try service.probe(
             "entry",
@@ -182,10 +185,7 @@ import Testing
 
     /// The time limit is for programs. It is over long before the look-up is cancelled.
     @Test func aPersonMayTakeTime() throws {
-        let service = try PrivateSecretService()
-        try service.storeBySecretTool("service", "s", "username", "u", secret: "secret")
-        try service.lock()
-        try service.makeQuestionsWait()
+        let service = try serviceThatAsks()
         let limits = ["PROBE_TIMEOUT": "3000", "PROBE_CANCEL_AFTER": "4500"]
         let result = try service.probe("entry", "s", "u", settings: limits)
         #expect(result.stdout == "CancellationError()\n")
