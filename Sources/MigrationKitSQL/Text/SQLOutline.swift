@@ -247,7 +247,7 @@ struct MigrationMarker: Equatable {
 
     /// What may be meant as a marker, from its first letter on. With a space between the words, nothing
     /// else may be in the comment, which may be prose.
-    nonisolated(unsafe) private static let likeOne =
+    nonisolated(unsafe) private static let likeMarker =
         /(migrat(e|es|ion|ions)|dbmate|goose|rambler)(\s?[:;._=\/>-]+(down|undo|rollback|revert|require|check|end|batch)\b.*|\s*[:;._=\/>-]*\s*(down|undo|rollback|revert|require|check)\W*)/
         .ignoresCase().dotMatchesNewlines()
 
@@ -262,7 +262,7 @@ struct MigrationMarker: Equatable {
         guard !comment.hasPrefix("/*") || words.first?.isLetter == true else { return false }
         let others = [OlderComment.marker, BatchComment.marker]
         if comment.hasPrefix("--"), others.contains(where: words.hasPrefix) { return false }
-        return text.wholeMatch(of: likeOne) != nil
+        return text.wholeMatch(of: likeMarker) != nil
     }
 
     /// Whether a comment is a marker, isn't one, or looks like a misspelled one.

@@ -24,8 +24,8 @@ package final class ConnectionSetup: Sendable {
     /// Whether the file is new, so that the first connection gives it a first page.
     private let writesFirstPage: Bool
 
-    // No `Atomic`: the last connection of a thread and that of a queue may be let go at the same time, and if
-    // two threads are the first to use its metadata, the runtime of Swift 6.3 may wait for ever on Linux.
+    // Not an `Atomic`: if two threads need that type for the first time at one moment, Swift 6.3 may hang on
+    // Linux. A thread and a queue may let go of their connections at one moment.
     private let hostThrew = Locked(false)
 
     /// The pages that these connections have authenticated themselves, without SQLCipher.
