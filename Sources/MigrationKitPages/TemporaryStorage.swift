@@ -12,7 +12,7 @@ import MigrationKitCommon
 /// notice nothing: SQLCipher's library creates temporary files only for a connection that sets
 /// `temp_store = FILE`. <https://www.sqlite.org/tempfiles.html>
 ///
-/// It also keeps the path of a ``HeldFolder``'s file as it is, and that of a file that was just created.
+/// It also keeps the path of a ``HeldFolder``'s file as it is, and that of a file that was looked at.
 /// SQLite would resolve it to a name, and find under that whatever others have put there.
 package enum TemporaryStorage {
     /// In bytes.
@@ -60,7 +60,7 @@ package enum TemporaryStorage {
     /// Paths whose links SQLite doesn't follow, with how many connections are being opened there.
     private static let kept = Locked<[String: Int]>([:])
 
-    /// Has `open` open a file that was just created. If others have put a link in its place, SQLite doesn't
+    /// Has `open` open a file that was looked at. If others have put a link in its place, SQLite doesn't
     /// follow it: the system's VFS resolves links itself, and then refuses those that it meets.
     ///
     /// - Parameter path: The file, in a folder whose links are resolved.

@@ -16,6 +16,9 @@ package struct FileLook {
     /// Where the file is if its name is a link: SQLite puts its journals there.
     private let place: String
 
+    /// Where SQLite opens it: its links were looked at, and others can't change them any more.
+    var pathWithoutLinks: String { DatabaseFile(place).pathInResolvedFolder }
+
     /// In the order of `journalSuffixes`.
     private let journals: [Found<stat>]
 

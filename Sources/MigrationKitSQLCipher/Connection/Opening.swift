@@ -53,7 +53,7 @@ package struct Opening {
         _ connect: (String, Configuration) throws -> Writer
     ) throws -> Writer {
         try look.checkAccess(forWriting: !options.isReadOnly)
-        guard look.size != 0 else { return try connectToEmptyFile(connect) }
+        guard look.size != 0 else { return try connectToEmptyFile(look, connect) }
         let writer = try connectToContent(look, connect)
         guard !options.isReadOnly, try look.hasRollbackJournal, try file.size() == 0 else {
             return writer
@@ -61,7 +61,7 @@ package struct Opening {
         // Recovery has undone what a killed process began, and the file is empty: it has no
         // salt.
         try writer.close()
-        return try connectToEmptyFile(connect)
+        return try connectToEmptyFile(look, connect)
     }
 
     /// Opens a file for reading that can't be written, and leaves nothing beside it.
@@ -102,6 +102,7 @@ package struct Opening {
     /// salt, and the second one's key would not open what the first one wrote. Here the second one
     /// finds the page under SQLite's lock, and uses its salt.
     private func connectToEmptyFile<Writer: DatabaseWriter>(
+        _ look: FileLook,
         _ connect: (String, Configuration) throws -> Writer
     ) throws -> Writer {
         let salt = try key.map { try options.cipher.newSalt(for: $0) } ?? []
@@ -112,20 +113,14 @@ package struct Opening {
             writesFirstPage: true
         )
         do {
-            guard created != nil else { return try connect(file.absolutePath, setup.configuration) }
-            let path = file.pathInResolvedFolder
-            return try TemporaryStorage.followingNoLink(at: path) {
-                try connect(path, setup.configuration)
-            }
+            return try openFile(look, setup, connect)
         } catch let error as DatabaseError {
             if error.resultCode == .SQLITE_NOTADB {
                 let look = try file.look()
                 if look.size ?? 0 > 0 { return try connectToContent(look, connect) }
             }
             if setup.didHostThrow { throw error }
-            if created != nil, linkTarget(file.absolutePath) != nil {
-                throw CreatedFile.isReplaced(file)
-            }
+            if linkTarget(look.pathWithoutLinks) != nil { throw CreatedFile.isReplaced(file) }
             throw EncryptedDatabaseError(error, path: file.path) ?? error
         }
     }
@@ -174,7 +169,7 @@ package struct Opening {
             guard try look.recoveredSize == 0 else { return try connectToContent(look, connect) }
             try file.settleJournals()
             guard try file.size() == 0 else { return nil }
-            return try connectToEmptyFile(connect)
+            return try connectToEmptyFile(look, connect)
         }
         guard let writer else { throw EncryptedDatabaseError.locked(path: file.path) }
         return writer
@@ -205,7 +200,7 @@ package struct Opening {
         )
         let writer: Writer
         do {
-            writer = try connect(file.absolutePath, setup.configuration)
+            writer = try openFile(look, setup, connect)
         } catch let error as DatabaseError where !setup.didHostThrow {
             throw try explain(error)
         }
@@ -214,5 +209,17 @@ package struct Opening {
             throw EncryptedDatabaseError.newerFormat(path: file.path)
         }
         return writer
+    }
+
+    /// Opens the file that was looked at. A link that others have put in its place meanwhile isn't followed.
+    private func openFile<Writer: DatabaseWriter>(
+        _ look: FileLook,
+        _ setup: ConnectionSetup,
+        _ connect: (String, Configuration) throws -> Writer
+    ) throws -> Writer {
+        let path = look.pathWithoutLinks
+        return try TemporaryStorage.followingNoLink(at: path) {
+            try connect(path, setup.configuration)
+        }
     }
 }
