@@ -74,4 +74,25 @@ static inline int clibcrypto_aes256_gcm(
     return done;
 }
 
+// Decrypts AES-256 in CBC mode with ciphertext stealing, for what isn't a number of whole blocks. In place;
+// answers 1, or 0 if it can't be computed.
+// <https://docs.openssl.org/3.0/man7/EVP_CIPHER-AES/>
+static inline int clibcrypto_aes256_cts_open(
+    const unsigned char *key, const unsigned char *vector, unsigned char *bytes, int count
+) {
+    EVP_CIPHER *algorithm = EVP_CIPHER_fetch(NULL, "AES-256-CBC-CTS", NULL);
+    EVP_CIPHER_CTX *context = EVP_CIPHER_CTX_new();
+    OSSL_PARAM parameters[] = {
+        OSSL_PARAM_construct_utf8_string(OSSL_CIPHER_PARAM_CTS_MODE, (char *)OSSL_CIPHER_CTS_MODE_CS3, 0),
+        OSSL_PARAM_construct_end(),
+    };
+    int length = 0;
+    int done = algorithm && context
+        && EVP_CipherInit_ex2(context, algorithm, key, vector, 0, parameters) == 1
+        && EVP_CipherUpdate(context, bytes, &length, bytes, count) == 1 && length == count;
+    EVP_CIPHER_CTX_free(context);
+    EVP_CIPHER_free(algorithm);
+    return done;
+}
+
 #endif

@@ -66,6 +66,15 @@ public struct CipherSettings: Hashable, Sendable {
     /// The 16 bytes of the salt of a file with a plaintext header; `nil` if a raw key contains it.
     public let salt: [UInt8]?
 
+    /// Whether HMACs contain a page's number with its highest byte first: `PRAGMA cipher_hmac_pgno = be`,
+    /// which SQLCipher deprecates. Only a search finds it; there is no option for it.
+    package private(set) var hasBigEndianNumbers = false
+
+    /// Whether the first page is as SQLite3 Multiple Ciphers writes it unless its `legacy` is set: eight bytes
+    /// after the salt aren't encrypted. SQLCipher can't read that page, and all others are its own.
+    /// <https://utelle.github.io/SQLite3MultipleCiphers/docs/ciphers/cipher_sqlcipher/>
+    package private(set) var isOfMultipleCiphers = false
+
     /// The size of a plaintext header that Zetetic recommends, and apps use.
     public static let usualPlaintextHeaderSize = 32
 
@@ -212,7 +221,7 @@ extension CipherSettings {
     ///   - size: A possible size.
     ///   - salt: `nil` if a raw key has it, or if there is no header.
     package func with(plaintextHeaderSize size: Int, salt: [UInt8]?) -> CipherSettings {
-        CipherSettings(
+        var settings = CipherSettings(
             unchecked: compatibility,
             pageSize: pageSize,
             kdfIterations: kdfIterations,
@@ -221,6 +230,23 @@ extension CipherSettings {
             plaintextHeaderSize: size,
             salt: salt
         )
+        settings.hasBigEndianNumbers = hasBigEndianNumbers
+        settings.isOfMultipleCiphers = isOfMultipleCiphers
+        return settings
+    }
+
+    /// The same settings for a file of SQLite3 Multiple Ciphers.
+    package var ofMultipleCiphers: CipherSettings {
+        var settings = self
+        settings.isOfMultipleCiphers = true
+        return settings
+    }
+
+    /// The same settings as SQLCipher itself writes a file today.
+    package var ofNewFile: CipherSettings {
+        var settings = self
+        (settings.hasBigEndianNumbers, settings.isOfMultipleCiphers) = (false, false)
+        return settings
     }
 
     /// The same settings with another page size.
@@ -242,6 +268,10 @@ extension CipherSettings {
     package struct KeyDerivation: Hashable {
         let algorithm: KDFAlgorithm
         let iterations: Int
+
+        package init(algorithm: KDFAlgorithm, iterations: Int) {
+            (self.algorithm, self.iterations) = (algorithm, iterations)
+        }
     }
 
     package var keyDerivation: KeyDerivation {
@@ -264,8 +294,69 @@ extension CipherSettings {
         return [self] + versions.filter { $0 != self }
     }
 
+    /// Settings that programs have chosen beside the versions' own, in groups with one derivation each, the
+    /// quickest first. They have the header and the salt of these.
+    ///
+    /// The iterations are the versions' own, round numbers, and those of OWASP's advice over the years.
+    /// <https://cheatsheetseries.owasp.org/cheatsheets/Password_Storage_Cheat_Sheet.html#pbkdf2>
+    package var unusual: [[CipherSettings]] {
+        let common = [
+            1, 2, 10, 100, 1_000, 2_000, 4_000, 5_000, 8_000, 10_000, 16_000, 20_000, 32_000,
+            50_000,
+            64_000, 65_536, 100_000, 128_000, 150_000, 200_000, 256_000,
+        ]
+        let more: [KDFAlgorithm: [Int]] = [
+            .sha256: [250_000, 300_000, 310_000, 500_000, 600_000, 1_000_000],
+            .sha512: [120_000, 210_000, 250_000, 300_000, 500_000, 600_000, 1_000_000],
+        ]
+        let derivations = KDFAlgorithm.allCases.flatMap { algorithm in
+            (common + (more[algorithm] ?? [])).map {
+                KeyDerivation(algorithm: algorithm, iterations: $0)
+            }
+        }
+        return derivations.sorted { $0.iterations < $1.iterations }.map(unusual)
+    }
+
+    /// Settings that take no other derivation of a key: other page sizes and HMACs and, for a raw key, other
+    /// hash functions, since only the HMAC's key is derived from it.
+    package func unusual(for key: DatabaseKey) -> [CipherSettings] {
+        guard key.form == .rawKey else { return unusual(keyDerivation) }
+        return KDFAlgorithm.allCases.flatMap {
+            unusual(KeyDerivation(algorithm: $0, iterations: kdfIterations))
+        }
+    }
+
+    /// All sizes and HMACs of pages with one derivation, those of the versions first.
+    package func unusual(_ derivation: KeyDerivation) -> [CipherSettings] {
+        // Behind a plaintext header, what decrypts doesn't show whether there are HMACs.
+        let hmacs: [HMACAlgorithm] =
+            [.sha512, .sha1, .sha256] + (hasPlaintextHeader ? [] : [.off])
+        let little = [4096, 1024, 8192, 65536, 2048, 16384, 32768].flatMap { size in
+            hmacs.map { hmac in
+                CipherSettings(
+                    unchecked: derivation.algorithm == .sha1 ? 3 : 4,
+                    pageSize: size,
+                    kdfIterations: derivation.iterations,
+                    kdfAlgorithm: derivation.algorithm,
+                    hmacAlgorithm: hmac,
+                    plaintextHeaderSize: plaintextHeaderSize,
+                    salt: salt
+                )
+            }
+        }
+        let big = little.filter { $0.hmacAlgorithm != .off }.map {
+            var settings = $0
+            settings.hasBigEndianNumbers = true
+            return settings
+        }
+        return little + big
+    }
+
     /// Where the encrypted part of the first page begins: after the salt, or the header.
-    package var encryptedStart: Int { max(Self.saltCount, plaintextHeaderSize) }
+    package var encryptedStart: Int {
+        isOfMultipleCiphers
+            ? FileBeginning.endOfMultipleCiphers : max(Self.saltCount, plaintextHeaderSize)
+    }
 
     /// The salt of a file: its first bytes or, with a plaintext header, the one that is kept elsewhere.
     ///
@@ -305,7 +396,9 @@ extension CipherSettings: CustomStringConvertible {
         return """
             \(pageSize)-byte pages, PBKDF2-HMAC-\(kdfAlgorithm.rawValue.uppercased()) \
             \(kdfIterations) times, \(pages)\
-            \(hasPlaintextHeader ? ", a plaintext header of \(plaintextHeaderSize) bytes" : "")
+            \(hasPlaintextHeader ? ", a plaintext header of \(plaintextHeaderSize) bytes" : "")\
+            \(hasBigEndianNumbers ? ", cipher_hmac_pgno = be" : "")\
+            \(isOfMultipleCiphers ? ", the first page of SQLite3 Multiple Ciphers" : "")
             """
     }
 }
@@ -337,6 +430,7 @@ extension CipherSettings {
             // Last, because it must fit into the page.
             "PRAGMA cipher_plaintext_header_size = \(plaintextHeaderSize)",
         ]
+        if hasBigEndianNumbers { statements.append("PRAGMA cipher_hmac_pgno = be") }
         // A raw key's own salt still comes first.
         if let salt { statements.append("PRAGMA cipher_salt = \"x'\(salt.hexadecimalDigits)'\"") }
         return statements

@@ -40,7 +40,9 @@ package struct DatabaseHeader {
         let end = page.count - cipher.reservedCount
         let vector = Array(page[end..<(end + CipherSettings.vectorCount)])
         // Whole cipher blocks only.
-        let encrypted = Array(page[cipher.encryptedStart..<112])
+        let encrypted = Array(
+            page[cipher.encryptedStart..<(cipher.isOfMultipleCiphers ? 120 : 112)]
+        )
         var plain = [UInt8](repeating: 0, count: encrypted.count)
         var count: Int32 = 0
         guard let context = EVP_CIPHER_CTX_new() else { return nil }
@@ -58,7 +60,10 @@ package struct DatabaseHeader {
                     == 1
         }
         guard isDecrypted, Int(count) == plain.count else { return nil }
-        let start = cipher.hasPlaintextHeader ? Array(page[..<cipher.encryptedStart]) : Self.magic
+        let start =
+            cipher.hasPlaintextHeader
+            ? Array(page[..<cipher.encryptedStart])
+            : Self.magic + page[CipherSettings.saltCount..<cipher.encryptedStart]
         self.init(start + plain)
         // Nothing authenticates a plaintext header. With fewer reserved bytes, SQLite would write over
         // the HMACs. There may be more than the cipher needs.

@@ -53,10 +53,21 @@ public enum EncryptedDatabaseError: Error, Equatable, Sendable {
     /// The passphrase consists of a raw key's hexadecimal digits, and opens the file as that raw key.
     case rawKeyAsPassphrase(path: String)
 
+    /// The raw key's hexadecimal digits, in lower case, open the file as a passphrase.
+    case passphraseAsRawKey(path: String)
+
     /// The key opens the file with the settings of another SQLCipher version, usually an older one.
     /// The major version is given: 4, 3, 2 or 1. With a raw key, files of version 2 look like those
     /// of version 3, and are reported as 3.
     case olderFormat(path: String, cipherCompatibility: Int)
+
+    /// The key opens the file with other settings than the given ones and those of SQLCipher's versions.
+    /// Those with the same key derivation are found at once, as are all of a raw key.
+    case otherSettings(path: String, cipher: CipherSettings)
+
+    /// The file is one of SQLite3 Multiple Ciphers, another library, with the ciphers that it may have in
+    /// words. `isKeyRight` says whether the key is known to be right.
+    case multipleCiphers(path: String, ciphers: String, isKeyRight: Bool)
 
     /// The plaintext header has another size than the settings say: 0 if the file has none, `nil` if
     /// it has one and the size isn't known. If a size is given, the key is right.
@@ -134,9 +145,12 @@ extension EncryptedDatabaseError: LocalizedError {
         case .foreignJournal(let path):
             "\(path) is no journal of SQLite's: it names another file, which SQLite would delete"
         case .otherJournal(let path, let journal, let mismatch, _):
-            mismatch == .missingDatabase
-                ? "there is no database \(path), but \(journal) holds pages of one"
-                : "\(journal) doesn't fit \(path): \(mismatch.reason)"
+            switch mismatch {
+            case .missingDatabase:
+                "there is no database \(path), but \(journal) holds pages of one"
+            case .damaged: "\(journal) is damaged, so \(path) can't be brought back as a whole"
+            default: "\(journal) doesn't fit \(path): \(mismatch.reason)"
+            }
         case .plaintext(let path):
             "\(path) is not encrypted"
         case .encrypted(let path):
@@ -145,8 +159,14 @@ extension EncryptedDatabaseError: LocalizedError {
             "the key does not open \(path)"
         case .rawKeyAsPassphrase(let path):
             "the key does not open \(path) as a passphrase, but opens it as a raw key"
+        case .passphraseAsRawKey(let path):
+            "the key does not open \(path) as a raw key, but opens it as a passphrase"
         case .olderFormat(let path, let version):
             "\(path) is in the format of SQLCipher \(version)"
+        case .multipleCiphers(let path, let ciphers, _):
+            "\(path) is a file of SQLite3 Multiple Ciphers, with \(ciphers)"
+        case .otherSettings(let path, let cipher):
+            "\(path) has other settings: \(cipher)"
         case .plaintextHeader(let path, nil):
             "\(path) is encrypted after a plaintext header"
         case .plaintextHeader(let path, 0):
@@ -181,6 +201,18 @@ extension EncryptedDatabaseError: LocalizedError {
             "\(path) can't be read or written: \(detail)"
         }
     }
+
+    /// Whether the key doesn't open the file.
+    package var isWrongKey: Bool {
+        switch self {
+        case .wrongKey, .rawKeyAsPassphrase, .passphraseAsRawKey, .wrongKeyOrSalt: true
+        default: false
+        }
+    }
+
+    /// Statements of that library, after its key was set.
+    package static let multipleCiphersConversion =
+        "  PRAGMA cipher = 'sqlcipher'; PRAGMA legacy = 4; PRAGMA rekey = '…';"
 
     /// What to do about it.
     public var recoverySuggestion: String? {
@@ -219,12 +251,11 @@ extension EncryptedDatabaseError: LocalizedError {
             To restore a backup or to begin with a new database, move \(journal) away first, and keep it: \
             it doesn't fit either.
             """
-        case .otherJournal(let path, let journal, let mismatch, _) where mismatch == .superJournal:
+        case .otherJournal(let path, let journal, let mismatch, _) where mismatch.isOfOwnChange:
             """
-            SQLite would take the change for a finished one, and keep the half of it that is in the database. So \
-            the database was not opened, and nothing was changed.
+            \(mismatch.consequence) So the database was not opened, and nothing was changed.
             \(mismatch.origin)
-            Keep a copy of \(path) and \(journal).
+            Keep a copy of \(path) and \(journal). Salvaging undoes the change as far as that can be done.
             """
         case .otherJournal(let path, let journal, let mismatch, let isSound):
             """
@@ -246,10 +277,26 @@ extension EncryptedDatabaseError: LocalizedError {
             """
         case .rawKeyAsPassphrase:
             "The hexadecimal digits are the key itself. Give them as a raw key."
+        case .passphraseAsRawKey:
+            "The key is derived from the hexadecimal digits. Give them as a passphrase, in lower case."
         case .olderFormat(_, let version):
             version == CipherSettings.current.compatibility
                 ? "The key is right. Open it with these settings."
                 : "The key is right. Open it with these settings, or convert it to those of SQLCipher 4."
+        case .multipleCiphers(_, _, true):
+            """
+            The key is right, but SQLCipher can't read the first page. With that library, this gives the file \
+            the form of SQLCipher 4:
+            \(Self.multipleCiphersConversion)
+            """
+        case .multipleCiphers:
+            """
+            SQLCipher can't read it. With that library and its key, this gives the file the form of \
+            SQLCipher 4:
+            \(Self.multipleCiphersConversion)
+            """
+        case .otherSettings:
+            "The key is right. Open it with these settings, or convert it to those of SQLCipher 4."
         case .plaintextHeader(_, nil):
             """
             Apps for Apple's systems make such files, so it need not be damaged. Open it with the size of \
@@ -334,8 +381,11 @@ extension EncryptedDatabaseError: CodedError {
         case .otherJournal: ErrorCode("otherJournal", .inputOutput)
         case .plaintext: ErrorCode("plaintext", .noPermission)
         case .encrypted: ErrorCode("encrypted", .noPermission)
-        case .wrongKey, .rawKeyAsPassphrase, .wrongKeyOrSalt: ErrorCode("wrongKey", .noPermission)
+        case .wrongKey, .rawKeyAsPassphrase, .passphraseAsRawKey, .wrongKeyOrSalt:
+            ErrorCode("wrongKey", .noPermission)
         case .olderFormat: ErrorCode("olderFormat", .noPermission)
+        case .multipleCiphers: ErrorCode("multipleCiphers", .noInput)
+        case .otherSettings: ErrorCode("otherSettings", .noPermission)
         case .plaintextHeader: ErrorCode("plaintextHeader", .noPermission)
         case .damaged: ErrorCode("damaged", .inputOutput)
         case .damagedLog: ErrorCode("damagedLog", .inputOutput)

@@ -25,6 +25,29 @@ package enum FileBeginning {
         return looksRandom(start[96..<min(size ?? 1024, start.count)])
     }
 
+    /// Where the encrypted part of the first page begins in a file of SQLite3 Multiple Ciphers.
+    package static let endOfMultipleCiphers = 24
+
+    /// Which ciphers a file of SQLite3 Multiple Ciphers may have, in words; `nil` if it isn't one. Unless its
+    /// `legacy` is set, the bytes of the header that have the page size stay as they are, and the number of
+    /// reserved bytes is that of the cipher.
+    /// <https://utelle.github.io/SQLite3MultipleCiphers/docs/ciphers/cipher_overview/>
+    ///
+    /// - Parameter start: The first bytes of the file. Bytes past its end are zero.
+    package static func multipleCiphers(_ start: [UInt8]) -> String? {
+        guard start.count >= endOfMultipleCiphers, !start.starts(with: DatabaseHeader.magic),
+            (1...2).contains(start[18]), (1...2).contains(start[19]),
+            pageSize(inPlaintextHeader: start) != nil
+        else { return nil }
+        return switch start[20] {
+        case 80, 48: "SQLCipher's encryption"
+        case 0: "AES in CBC mode"
+        case 32: "ChaCha20 or Ascon"
+        case 64: "AEGIS"
+        default: "one of its ciphers"
+        }
+    }
+
     /// The page size of an encrypted database, as its plaintext header has it.
     ///
     /// - Parameter start: The first bytes of the file.

@@ -26,6 +26,10 @@ public enum JournalMismatch: String, Sendable, Encodable {
     /// the database was moved meanwhile. SQLite would keep the half of the change that is written.
     case superJournal
 
+    /// It belongs to an unfinished change, and some of its pages are damaged. SQLite would undo a part of
+    /// the change, and keep the rest.
+    case damaged
+
     /// The key opens neither it nor the database, so it may be the database's own or not.
     case unproved
 
@@ -44,8 +48,25 @@ public enum JournalMismatch: String, Sendable, Encodable {
         case .emptyDatabase: "it would make the database empty"
         case .superJournal:
             "its change is to several databases, and the file that says so isn't where it was"
+        case .damaged: "some of its pages are damaged"
         case .unproved: "the key opens neither, so it can't be proved to be the database's own"
         case .missingDatabase: "there is no database"
+        }
+    }
+
+    /// Whether it is the database's own, and its change has to be undone as a whole.
+    package var isOfOwnChange: Bool { self == .superJournal || self == .damaged }
+
+    /// What SQLite would do, in a sentence.
+    package var consequence: String {
+        switch self {
+        case .superJournal:
+            """
+            SQLite would take the change for a finished one, and keep the half of it that is in the \
+            database.
+            """
+        case .damaged: "SQLite would undo a part of the change, and keep the rest."
+        default: "SQLite would write its pages into the database."
         }
     }
 
@@ -66,6 +87,8 @@ public enum JournalMismatch: String, Sendable, Encodable {
             The database was moved or copied with an unfinished change. Move it back to where it was, with all \
             files of its folder, and open it there; salvaging undoes the change, too.
             """
+        case .damaged:
+            "A program was stopped in the middle of a change, and the journal was damaged then or later."
         default: replaced
         }
     }

@@ -16,6 +16,9 @@ package struct KeyTrial: Sendable {
         package let salt: [UInt8]
         /// That of the first page, or of its version in a journal; `nil` if it can't be read.
         package let header: DatabaseHeader?
+        /// Whether a page is authentic or, without HMACs, the first one has a valid header. If not, the key
+        /// only decrypts what makes sense.
+        package let isProven: Bool
         /// Whether the key is that of the first page's version in a journal, which may be another file's.
         package let isOfJournal: Bool
     }
@@ -51,6 +54,8 @@ package struct KeyTrial: Sendable {
     /// - Parameters:
     ///   - key: As it was given.
     ///   - settings: Those that are tried, the likeliest first.
+    ///   - unusual: Those that are tried then. Among so many, only an authentic page or, without HMACs, the
+    ///     header proves the key, not a page that makes sense; and only the file's beginning is looked at.
     ///   - salt: `nil` for the one that the file begins with, or that the settings have.
     ///   - derived: What is derived from the key already, for the same salt.
     ///   - check: Called before each settings are tried. If it throws, the trial ends.
@@ -58,13 +63,16 @@ package struct KeyTrial: Sendable {
     package func verdict(
         _ key: DatabaseKey,
         among settings: [CipherSettings],
+        unusual: [CipherSettings] = [],
         salt given: [UInt8]? = nil,
         derived: [CipherSettings.KeyDerivation: DatabaseKey] = [:],
         check: () throws -> Void = {}
     ) throws -> Verdict {
         var derived = derived
         var weaker: Verdict?
-        for cipher in settings {
+        let others = evidence.isOfMultipleCiphers ? settings.map(\.ofMultipleCiphers) : []
+        let usual = others + settings
+        for (index, cipher) in (usual + unusual).enumerated() {
             try check()
             let salt: [UInt8]
             do {
@@ -76,38 +84,60 @@ package struct KeyTrial: Sendable {
             let raw =
                 try derived[cipher.keyDerivation] ?? key.derived(salt: salt, cipher: cipher)
             derived[cipher.keyDerivation] = raw
-            let verdict = try verdict(raw, salt, cipher, isRaw: key.form == .rawKey)
+            let verdict = try verdict(
+                raw,
+                salt,
+                cipher,
+                isRaw: key.form == .rawKey,
+                isUsual: index < usual.count
+            )
             switch verdict {
             case .wrong, .saltNeeded: continue
             // A plaintext header may have another size. Then only the first page isn't authentic.
-            case .damaged where cipher.hasPlaintextHeader, .saltDamaged:
+            case .damaged(let fit) where fit.isProven && !cipher.hasPlaintextHeader: return verdict
+            case .damaged, .saltDamaged:
                 if weaker?.fit == nil { weaker = verdict }
-            case .opens, .damaged: return verdict
+            case .opens: return verdict
             }
         }
         return weaker ?? .wrong
     }
 
-    /// - Parameter isRaw: Whether it doesn't depend on the salt.
+    /// - Parameters:
+    ///   - isRaw: Whether the key doesn't depend on the salt.
+    ///   - isUsual: Whether what only makes sense counts, too.
     private func verdict(
         _ key: DatabaseKey,
         _ salt: [UInt8],
         _ cipher: CipherSettings,
-        isRaw: Bool
+        isRaw: Bool,
+        isUsual: Bool
     ) throws -> Verdict {
         let first = evidence.firstPage(of: cipher.pageSize)
         let recovered = evidence.recovered
         func header(_ page: [UInt8]?) -> DatabaseHeader? {
             page.flatMap { DatabaseHeader(decrypting: $0, key: key, cipher: cipher) }
         }
-        func fit(_ header: DatabaseHeader?, isOfJournal: Bool = false) -> Fit {
-            Fit(cipher: cipher, key: key, salt: salt, header: header, isOfJournal: isOfJournal)
+        func fit(
+            _ header: DatabaseHeader?,
+            isProven: Bool = true,
+            isOfJournal: Bool = false
+        ) -> Fit {
+            Fit(
+                cipher: cipher,
+                key: key,
+                salt: salt,
+                header: header,
+                isProven: isProven,
+                isOfJournal: isOfJournal
+            )
         }
         guard let authentication = try PageAuthentication(key: key, salt: salt, cipher: cipher)
         else {
             if let header = header(first) { return .opens(fit(header)) }
             if let header = header(recovered) { return .opens(fit(header, isOfJournal: true)) }
-            return try isPlausible(key, cipher) ? .damaged(fit(nil)) : .wrong
+            return try isUsual && isPlausible(key, cipher)
+                ? .damaged(fit(nil, isProven: false)) : .wrong
         }
         func isAuthentic(_ page: [UInt8]?) -> Bool {
             page.map { authentication.isAuthentic($0, number: 1) } ?? false
@@ -116,16 +146,19 @@ package struct KeyTrial: Sendable {
             let fit = fit(header(recovered), isOfJournal: true)
             return fit.header == nil ? .damaged(fit) : .opens(fit)
         }
-        let fit = fit(header(first))
-        if isAuthentic(first) { return fit.header == nil ? .damaged(fit) : .opens(fit) }
-        let pages = try evidence.sample(cipher.pageSize)
+        let firstHeader = header(first)
+        if isAuthentic(first) {
+            return firstHeader == nil ? .damaged(fit(nil)) : .opens(fit(firstHeader))
+        }
+        let pages = try evidence.sample(cipher.pageSize).prefix(isUsual ? .max : 3)
         if pages.contains(where: { authentication.isAuthentic($0.bytes, number: $0.number) }) {
-            return .damaged(fit)
+            return .damaged(fit(firstHeader))
         }
         // Nothing proves a plaintext header.
-        guard !cipher.hasPlaintextHeader else { return .wrong }
-        guard isRaw else { return fit.header == nil ? .wrong : .damaged(fit) }
-        return try fit.header != nil || isPlausible(key, cipher) ? .saltDamaged(fit) : .wrong
+        guard isUsual, !cipher.hasPlaintextHeader else { return .wrong }
+        let fit = fit(firstHeader, isProven: false)
+        guard isRaw else { return firstHeader == nil ? .wrong : .damaged(fit) }
+        return try firstHeader != nil || isPlausible(key, cipher) ? .saltDamaged(fit) : .wrong
     }
 
     /// Whether a page makes sense. Random bytes hardly ever look like one of a b-tree.
@@ -170,6 +203,8 @@ extension KeyTrial {
             self.recovered = recovered
             readSample = sample
         }
+
+        fileprivate var isOfMultipleCiphers: Bool { FileBeginning.multipleCiphers(start) != nil }
 
         /// The first page; `nil` if it isn't all there.
         fileprivate func firstPage(of pageSize: Int) -> [UInt8]? {

@@ -100,7 +100,10 @@ package final class PageAuthentication {
         let bytes = page.baseAddress?.assumingMemoryBound(to: UInt8.self)
         return [UInt8](unsafeUninitializedCapacity: cipher.hmacAlgorithm.count) { code, count in
             let isComputed =
-                withUnsafeBytes(of: UInt32(number).littleEndian) { number in
+                withUnsafeBytes(
+                    of: cipher.hasBigEndianNumbers
+                        ? UInt32(number).bigEndian : UInt32(number).littleEndian
+                ) { number in
                     // Without a key, it keeps the one that it has. A copy of the context would make
                     // several threads wait for each other: its algorithm is counted.
                     // <https://docs.openssl.org/3.0/man7/life_cycle-mac/>

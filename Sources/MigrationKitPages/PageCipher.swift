@@ -16,6 +16,9 @@ package final class PageCipher {
     /// Random bytes that were not used yet. libcrypto takes almost as long for those of one page as
     /// for those of many.
     private var random: [UInt8] = []
+    /// For the first page of SQLite3 Multiple Ciphers, which isn't a number of whole blocks; `nil` for other
+    /// files.
+    private let partialKey: DatabaseKey?
 
     /// - Parameters:
     ///   - key: A raw key.
@@ -23,6 +26,7 @@ package final class PageCipher {
     ///   - isEncrypting: Whether it is for ``encrypt(_:number:)`` or for ``decrypt(_:number:)``.
     package init(key: DatabaseKey, cipher: CipherSettings, isEncrypting: Bool = false) throws {
         self.cipher = cipher
+        partialKey = cipher.isOfMultipleCiphers ? key : nil
         guard let context = EVP_CIPHER_CTX_new() else { throw CocoaError(.featureUnsupported) }
         self.context = context
         let code = key.secret.withUnsafeBytes { key in
@@ -98,6 +102,16 @@ package final class PageCipher {
         guard let bytes = page.bytes else { return false }
         var count: Int32 = 0
         let start = bytes + content.lowerBound
+        if let partialKey, content.count % 16 > 0 {
+            return partialKey.secret.withUnsafeBytes { key in
+                clibcrypto_aes256_cts_open(
+                    key.baseAddress?.assumingMemoryBound(to: UInt8.self),
+                    bytes + content.upperBound,
+                    start,
+                    Int32(content.count)
+                ) == 1
+            }
+        }
         return EVP_CipherInit_ex2(context, nil, nil, bytes + content.upperBound, -1, nil) == 1
             && EVP_CIPHER_CTX_set_padding(context, 0) == 1
             && EVP_CipherUpdate(context, start, &count, start, Int32(content.count)) == 1

@@ -15,6 +15,11 @@ extension OutputSnapshotTests {
             try transcript.run("inspect")
             try transcript.run("inspect notes.db --tables")
             try transcript.run("inspect --tables --json")
+            // As SQLite3 Multiple Ciphers begins a file.
+            var bytes = (0..<8192).map { UInt8(truncatingIfNeeded: $0 &* 167 ^ $0 >> 3) }
+            bytes.replaceSubrange(16..<24, with: [16, 0, 1, 1, 32, 64, 32, 32])
+            try transcript.tool.folder.write("other.db", bytes)
+            try transcript.run("inspect other.db --json", hasKey: false)
             transcript.note("another program has it open:")
             let script = "exec 3<\"$1\" && echo open && read line"
             let other = try ChildProcess(

@@ -239,7 +239,31 @@ extension KeyAnswerTests {
         Row(
             name: "pages of 8192 bytes, not given",
             pragmas: "PRAGMA cipher_page_size = 8192;",
-            answers: "wrongKey | wrong | wrongKey | noKeyOpens | wrongKey"
+            answers: "otherSettings | opens | ok | ok | ok"
+        ),
+        Row(
+            name: "without HMACs, not given",
+            isRawKey: false,
+            pragmas: "PRAGMA cipher_use_hmac = off;",
+            answers: "otherSettings | opens | ok | ok | ok"
+        ),
+        Row(
+            name: "numbers in HMACs with the highest byte first",
+            isRawKey: false,
+            pragmas: "PRAGMA cipher_hmac_pgno = be;",
+            answers: "otherSettings | opens | ok | ok | ok"
+        ),
+        Row(
+            name: "another hash function, not given",
+            pragmas: "PRAGMA cipher_kdf_algorithm = PBKDF2_HMAC_SHA256;",
+            answers: "otherSettings | opens | ok | ok | ok"
+        ),
+        // Deriving keys takes too long for each opening.
+        Row(
+            name: "2 iterations, not given",
+            isRawKey: false,
+            pragmas: "PRAGMA kdf_iter = 2;",
+            answers: "wrongKey | wrong | ok | ok | wrongKey"
         ),
         Row(
             name: "random bytes",

@@ -76,4 +76,23 @@ import Testing
         try DatabaseQueue(path: path).close()
         #expect(try folder.names.contains("elsewhere.db"))
     }
+
+    /// Others may put it there between the look at a file and its opening.
+    @Test(arguments: [true, false])
+    func aLinkInThePlaceOfAFileThatWasLookedAtIsNotFollowed(isEmpty: Bool) throws {
+        let target = folder.path("elsewhere.db")
+        if isEmpty {
+            try folder.write("notes.db", Data())
+        } else {
+            try EncryptedDatabase.openPlaintext(path, options: .init(createsFile: true)).close()
+        }
+        let opening = Opening(path: path, key: nil, options: .init(createsFile: true))
+        #expect(throws: EncryptedDatabaseError.self) {
+            _ = try opening.run { path, configuration in
+                try #require(unlink(path) == 0 && symlink(target, path) == 0)
+                return try DatabaseQueue(path: path, configuration: configuration)
+            }
+        }
+        #expect(try folder.names == ["notes.db"])
+    }
 }

@@ -201,6 +201,7 @@ extension ErrorMeaning {
         database.
         listUnreadable 66: A folder or a list of databases can't be read.
         missingMigration 66: A file of the folder is a link that leads nowhere, or went away.
+        multipleCiphers 66: The file is one of SQLite3 Multiple Ciphers, another library.
         noCopy 66: There is no copy of this database of the fleet.
         noFolderInReference 66: The branch or commit has no such folder.
         noReport 66: There is no report, or no line of it can be read.
@@ -313,6 +314,7 @@ extension ErrorMeaning {
         notPlaintext 77: The database to encrypt isn't plaintext.
         olderFormat 77: The key is right, with the settings of another version of SQLCipher.
         otherOwner 77: The file belongs to another user, who would lose it if it were replaced.
+        otherSettings 77: The key is right, with settings that the message names.
         passwordCommandFailed 77: The command that gives the key failed.
         permissionDenied 77: This user may not read the file.
         plaintext 77: A key was given, and the file isn't encrypted.

@@ -49,7 +49,7 @@ extension Explanation {
                 .init("inspect notes.db", "says what the file is, without a key"),
                 .init(
                     "key check notes.db",
-                    "tries a key with the settings of every SQLCipher version, and names damaged pages"
+                    "tries a key with the settings of SQLCipher's versions and of programs, and names damaged pages"
                 ),
                 .init("key find notes.db", "searches the secret store for the key"),
                 .init("key find notes.db --key-file keys", "tries the keys of a file"),
@@ -62,7 +62,11 @@ extension Explanation {
             alike: [
                 "PRAGMA cipher_migrate", "cipher_compatibility", "is in the format of SQLCipher",
             ],
-            codes: ["olderFormat", "plaintextHeader", "alreadyCurrent", "unknownCipherSettings"],
+            codes: [
+                "olderFormat", "otherSettings", "multipleCiphers", "plaintextHeader",
+                "alreadyCurrent",
+                "unknownCipherSettings",
+            ],
             meaning: """
                 The key is right, and the file was made with other settings than SQLCipher 4's: \
                 another number of iterations, another hash, another page size, or a plaintext \
@@ -74,7 +78,10 @@ extension Explanation {
                 "An app for Apple's systems keeps the first 32 bytes as plaintext.",
             ],
             next: [
-                .init("key check notes.db", "names the settings that open it"),
+                .init(
+                    "key check notes.db",
+                    "searches for the settings that open it, those of programs included"
+                ),
                 .init(
                     "upgrade notes.db",
                     "converts it, and compares the copy with the old file first"

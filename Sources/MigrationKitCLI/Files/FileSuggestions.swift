@@ -18,6 +18,17 @@ extension EncryptedDatabaseError: ToolSuggesting {
             The key is right. Add --cipher-compatibility \(version), or convert the file with \
             '\(Program.name) upgrade'.
             """
+        case .multipleCiphers(let path, _, true):
+            """
+            \(recoverySuggestion ?? "")
+            Or, with this tool, into a new file:
+              \(Program.name) salvage \(path.shellPath) --output FILE
+            """
+        case .otherSettings(_, let cipher):
+            """
+            The key is right. Add \(cipher.options.joined(separator: " ")), or convert the file with \
+            '\(Program.name) upgrade'.
+            """
         case .plaintext(let path):
             """
             To encrypt it:
@@ -29,11 +40,9 @@ extension EncryptedDatabaseError: ToolSuggesting {
             """
             \(recoverySuggestion ?? "")
             \(Self.search(path))
-            If the key is hexadecimal digits, add --raw-key. If the file has other settings, give \
-            them: --cipher-compatibility, --cipher-page-size, --kdf-iterations, --kdf-algorithm, \
-            --hmac-algorithm.
-            If the key is right, '\(Program.name) salvage' searches for a flipped bit in the first \
-            bytes and recovers what it can read.
+            If the file may have settings of its own, '\(Program.name) key check' searches for them, as \
+            every command does with --find-settings.
+            \(Self.otherReasons)
             """
         case .plaintextHeader(let path, nil):
             """
@@ -55,12 +64,16 @@ extension EncryptedDatabaseError: ToolSuggesting {
             """
             \(recoverySuggestion ?? "")
             \(Self.search(path, more: " --cipher-salt <digits>"))
-            If the key is hexadecimal digits, add --raw-key. If the file has other settings, give \
-            them: --cipher-compatibility, --cipher-page-size, --kdf-iterations, --kdf-algorithm, \
-            --hmac-algorithm.
+            If the key is hexadecimal digits, add --raw-key. If the file may have settings of its own, \
+            '\(Program.name) key check' searches for them, as every command does with --find-settings.
             """
         case .rawKeyAsPassphrase:
             "The hexadecimal digits are the key itself: add --raw-key."
+        case .passphraseAsRawKey:
+            """
+            The key is derived from the hexadecimal digits, in lower case: leave out --raw-key. If the item \
+            of a secret store says that it is a raw key, 'key set' stores it anew.
+            """
         case .damaged:
             """
             The file is damaged; the key is not the problem. \(Failure.adviceOnDamage)
@@ -87,11 +100,10 @@ extension EncryptedDatabaseError: ToolSuggesting {
             doesn't fit either:
               mv \(journal.shellPath) \((journal + ".kept").shellPath)
             """
-        case .otherJournal(let path, let journal, .superJournal, _):
+        case .otherJournal(let path, let journal, let mismatch, _) where mismatch.isOfOwnChange:
             """
-            SQLite would take the change for a finished one, and keep the half of it that is in the \
-            database. So the database was not opened, and nothing was changed.
-            \(JournalMismatch.superJournal.origin)
+            \(mismatch.consequence) So the database was not opened, and nothing was changed.
+            \(mismatch.origin)
             To keep both, copy them first:
               cp \(path.shellPath) \(journal.shellPath) DIR
             To undo the change in a new file:
@@ -112,20 +124,6 @@ extension EncryptedDatabaseError: ToolSuggesting {
         default:
             recoverySuggestion
         }
-    }
-
-    /// The commands that find a database's key, or bring it back, each on a line.
-    private static func search(
-        _ path: String,
-        more: String = ""
-    ) -> String {
-        """
-        To search the secret store for its key, and each file of a folder:
-          \(Program.name) key find --db-path \(path.shellWord)\(more) --key-file DIR
-        To get it back from the copy that 'key export' made, into a file (without --output: into the \
-        secret store):
-          \(Program.name) key import COPY --db-path \(path.shellWord)\(more) --output FILE
-        """
     }
 }
 

@@ -146,6 +146,8 @@ extension FileReport {
     fileprivate var wrongKey: EncryptedDatabaseError {
         switch kind {
         case .notADatabase: .notADatabase(path: path)
+        case _ where multipleCiphers != nil:
+            .multipleCiphers(path: path, ciphers: multipleCiphers ?? "", isKeyRight: false)
         case _ where hasPlaintextHeader: .wrongKeyOrSalt(path: path)
         default: .wrongKey(path: path)
         }

@@ -43,7 +43,9 @@ struct InspectionText {
         if let cipher = report.cipher {
             add("Settings", Self.describe(cipher))
             add("", cipher.description)
-            if !cipher.isVersion { add("Options", cipher.options.joined(separator: " ")) }
+            if !cipher.isVersion, !cipher.options.isEmpty {
+                add("Options", cipher.options.joined(separator: " "))
+            }
             if cipher.hmacAlgorithm == .off {
                 add("Page check", "not possible: without HMAC, damage looks like content")
             }
@@ -140,6 +142,8 @@ struct InspectionText {
             "an encrypted database with a plaintext header"
         case (.encrypted, _) where report.hasPlaintextHeader:
             "encrypted after a plaintext header, as apps for Apple's systems do"
+        case (.encrypted, _) where report.multipleCiphers != nil:
+            "of SQLite3 Multiple Ciphers, encrypted with \(report.multipleCiphers ?? "")"
         case (.encrypted, .opens): "an encrypted database"
         case (.encrypted, _): "encrypted, or not a database"
         }

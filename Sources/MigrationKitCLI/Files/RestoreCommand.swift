@@ -24,9 +24,8 @@ struct RestoreCommand: CopyCommand, DatabaseCommand {
                 the command asks first.
 
                 If 'key rotate' has given the item another key since the backup was made, \
-                --former-key says how to go on with the key that it kept: 'rekey' gives the restored \
-                database the item's current key; 'reinstate' makes the former key the item's again, \
-                and keeps the current one. Without it, the command asks on a terminal.
+                '--former-key rekey' opens the backup with the key that it kept, and gives the restored \
+                database the item's current key. Without it, the command asks on a terminal.
                 """
         )
     }
@@ -62,7 +61,7 @@ struct RestoreCommand: CopyCommand, DatabaseCommand {
 
     @Option(
         help: ArgumentHelp(
-            "If only the item's former key opens the backup: rekey or reinstate.",
+            "If only the item's former key opens the backup: rekey.",
             valueName: "action"
         )
     )
@@ -99,19 +98,14 @@ struct RestoreCommand: CopyCommand, DatabaseCommand {
         do {
             try restore(in: context)
         } catch let error as FormerKeyError where !newKey.isNamed {
-            let action = try formerKey ?? ask(about: error, in: context)
-            try restore(with: error.key, action, in: context)
+            if formerKey == nil { try ask(about: error, in: context) }
+            try restore(with: error.key, in: context)
         }
     }
 
-    /// - Parameters:
-    ///   - former: The former key that opens the backup; `nil` to use the named key.
-    ///   - action: What happens to the item or the database then.
-    private func restore(
-        with former: FormerKey? = nil,
-        _ action: FormerKeyAction = .rekey,
-        in context: CommandContext
-    ) throws {
+    /// - Parameter former: The former key that opens the backup, whose database then gets the item's current
+    ///   one; `nil` to use the named key.
+    private func restore(with former: FormerKey? = nil, in context: CommandContext) throws {
         var stored: StoredKey?
         let (path, options, report) = try makeCopy(
             in: context,
@@ -130,18 +124,8 @@ struct RestoreCommand: CopyCommand, DatabaseCommand {
             guard let former, let stored else {
                 return try restore(form, newKey: newKey).run(keptOriginalPath: keepOriginal)
             }
-            let key = try stored.key(of: former)
-            let backup = DatabaseForm.encrypted(key, cipher: form.cipher)
-            switch action {
-            case .rekey:
-                return try restore(backup, newKey: form.key).run(keptOriginalPath: keepOriginal)
-            case .reinstate:
-                return try KeyReinstatement(
-                    stored,
-                    former: key,
-                    by: restore(backup, newKey: nil)
-                ).run(keptOriginalPath: keepOriginal)
-            }
+            let backup = DatabaseForm.encrypted(try stored.key(of: former), cipher: form.cipher)
+            return try restore(backup, newKey: form.key).run(keptOriginalPath: keepOriginal)
         }
         let notes: [ConversionNote] = [
             .narrowedMode(from: report.formerMode, path: path),
@@ -152,7 +136,8 @@ struct RestoreCommand: CopyCommand, DatabaseCommand {
             return try context.printJSON(
                 report,
                 fields: [
-                    "database": path, "backup": from, "formerKey": former.map { _ in action },
+                    "database": path, "backup": from,
+                    "formerKey": former.map { _ in FormerKeyAction.rekey },
                     "notes": notes.map(\.line),
                 ]
             )
@@ -164,14 +149,7 @@ struct RestoreCommand: CopyCommand, DatabaseCommand {
             The new file was compared with the backup. \(soundness(report.findings))
             """
         )
-        switch former.map({ _ in action }) {
-        case .rekey: context.output("It has the item's current key.")
-        case .reinstate:
-            context.output(
-                "The item has its former key again. The other key is kept as a previous one."
-            )
-        case nil: break
-        }
+        if former != nil { context.output("It has the item's current key.") }
         if let original = report.originalPath {
             context.output("The old file is kept in \(original.printable).")
         }
@@ -192,10 +170,7 @@ struct RestoreCommand: CopyCommand, DatabaseCommand {
     /// Asks whether to go on with the former key.
     ///
     /// - Throws: The error if there is nobody to ask; ``CommandError/declined``.
-    private func ask(
-        about error: FormerKeyError,
-        in context: CommandContext
-    ) throws -> FormerKeyAction {
+    private func ask(about error: FormerKeyError, in context: CommandContext) throws {
         try context.confirm(
             """
             The item's key doesn't open the backup, but its former key does. Restore the backup, and \
@@ -204,7 +179,6 @@ struct RestoreCommand: CopyCommand, DatabaseCommand {
             noPrompt: database.keychain.noPrompt,
             else: error
         )
-        return .rekey
     }
 
     /// A note that the usual item doesn't open the database.
@@ -240,8 +214,6 @@ struct RestoreCommand: CopyCommand, DatabaseCommand {
 enum FormerKeyAction: String, CaseIterable, ExpressibleByArgument, Encodable {
     /// The restored database gets the item's current key.
     case rekey
-    /// The item gets its former key again.
-    case reinstate
 
     static var allValueStrings: [String] { allCases.map { $0.rawValue } }
 }

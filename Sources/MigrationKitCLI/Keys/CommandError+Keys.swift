@@ -58,11 +58,14 @@ extension CommandError {
         """
     )
 
-    /// No recovery copy was named, and there is no terminal to type it on.
+    /// Neither a recovery copy was named, nor a database that a stored key may open.
     static let noRecoveryCopy = CommandError(
         ErrorCode("noRecoveryCopyGiven", .usage),
         "no recovery copy was given",
-        "Give the file that 'key export' wrote, or '-' for standard input."
+        """
+        Give the file that 'key export' wrote, or '-' for standard input. Or name an encrypted database \
+        with --db-path: then the secret store is searched for its key.
+        """
     )
 
     /// No source of a recovery copy's passphrase was named, and there is no terminal to ask on.
@@ -86,13 +89,13 @@ extension CommandError {
         )
     }
 
-    /// The recovery copy's key doesn't open the database.
+    /// The key of a recovery copy, or of a file, doesn't open the database.
     static func copyOpensNothing(path: String) -> CommandError {
         CommandError(
             ErrorCode("wrongKey", .noPermission),
-            "the recovery copy's key does not open \(path)",
+            "the key does not open \(path)",
             """
-            If it was made before a 'key rotate', it opens backups from that time: import it without \
+            If a recovery copy was made before a 'key rotate', it opens backups from that time: import it without \
             a database for them. 'key find' searches the stored keys for the database's.
             """
         )

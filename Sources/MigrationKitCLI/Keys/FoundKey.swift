@@ -4,7 +4,10 @@ import MigrationKitSQLCipher
 /// A place of a key that opens a database, and how to use it.
 struct FoundKey {
     let place: KeyCandidate.Place
-    /// The options that name the key for the other commands, and the file's settings.
+    /// How the key is written there; `nil` if as this tool does.
+    let notation: String?
+    /// The options that name the key for the other commands, and the file's settings; empty if none do: then
+    /// 'key import' stores it.
     let options: [String]
     /// What the item is for, unless it is an ordinary one.
     let role: Role?
@@ -27,18 +30,23 @@ struct FoundKey {
 
     init(
         _ candidate: KeyCandidate,
-        _ match: KeySearch.Match,
+        _ reading: KeyReading,
+        _ cipher: CipherSettings,
         path: String,
         among candidates: [KeyCandidate]
     ) {
         place = candidate.place
+        notation = reading.notation
         self.path = path
-        settings = match.cipher.options
+        settings = cipher.options
+        let isRaw = reading.key.form == .rawKey
         switch candidate.place {
+        case _ where reading.notation != nil:
+            (role, options) = (nil, [])
         case .file(let path):
             role = nil
             options =
-                ["--password-file", path] + (match.key.form == .rawKey ? ["--raw-key"] : [])
+                ["--password-file", path] + (isRaw ? ["--raw-key"] : [])
                 + settings
         case .item(let item):
             let role = Role(item)
@@ -46,9 +54,9 @@ struct FoundKey {
             if case .pending(let service, let account) = role {
                 options = ["--keychain-service", service, "--keychain-account", account] + settings
             } else {
-                let needsForm = item.form == nil && match.key.form == .rawKey
-                options =
-                    item.options(among: candidates) + (needsForm ? ["--raw-key"] : []) + settings
+                let needsForm = item.form == nil && isRaw
+                let named = item.options(among: candidates)
+                options = named.isEmpty ? [] : named + (needsForm ? ["--raw-key"] : []) + settings
             }
         }
     }
@@ -60,7 +68,18 @@ struct FoundKey {
         case .item(let found): item = found
         case .file(let path): file = path
         }
-        return ["item": item, "file": file, "role": role?.name, "options": options]
+        return [
+            "item": item, "file": file, "role": role?.name, "notation": notation,
+            "options": options,
+        ]
+    }
+
+    /// The command that keeps the key in this tool's own notation.
+    private var importing: String {
+        var file: [String] = []
+        if case .file(let path) = place { file = [path] }
+        let words = [Program.name, "key", "import"] + file + ["--db-path", path] + settings
+        return (words + ["--output", "FILE"]).shellCommand
     }
 
     /// The place and the options for people.
@@ -70,7 +89,12 @@ struct FoundKey {
         case .file(let path): lines.append("  the file \"\(path)\"")
         case .item(let item): lines.append("  \"\(item.label)\" in \(item.collection)")
         }
-        lines.append("    \(options.shellCommand)")
+        if options.isEmpty {
+            let reason = notation.map { "It is written as \($0)" } ?? "No option names it alone"
+            lines += ["  \(reason). To store it for the other commands:", "    \(importing)"]
+        } else {
+            lines.append("    \(options.shellCommand)")
+        }
         switch role {
         case .previous(let key):
             let remedy = FormerKeyError.Remedy.rekey(path, from: key)
@@ -103,18 +127,23 @@ extension FoundKey.Role {
 }
 
 extension KeyItem {
-    /// The options that name the item, and no other one of the candidates.
+    /// The options that name the item, and no other one of the candidates; empty if none do.
     fileprivate func options(among candidates: [KeyCandidate]) -> [String] {
+        let items = candidates.compactMap { candidate -> KeyItem? in
+            if case .item(let item) = candidate.place { item } else { nil }
+        }
         guard !service.isEmpty else {
-            // Our search goes by the service. Another program's finds every item.
-            let attributes = attributes.sorted { $0.key < $1.key }.flatMap { [$0.key, $0.value] }
-            return ["--password-command", (["secret-tool", "lookup"] + attributes).shellCommand]
+            // Our search goes by the service. Another program's finds every item that has attributes.
+            let alikeCount = items.count { other in
+                attributes.allSatisfy { other.attributes[$0.key] == $0.value }
+            }
+            guard !attributes.isEmpty, alikeCount == 1 else { return [] }
+            let words = attributes.sorted { $0.key < $1.key }.flatMap { [$0.key, $0.value] }
+            return ["--password-command", (["secret-tool", "lookup"] + words).shellCommand]
         }
-        let others = candidates.filter { candidate in
-            guard case .item(let item) = candidate.place else { return false }
-            return item.service == service && item.account == account
-                && item.collection != collection
-        }
+        let alike = items.filter { $0.service == service && $0.account == account }
+        let others = alike.filter { $0.collection != collection }
+        guard alike.count == others.count + 1 else { return [] }
         return ["--keychain-service", service]
             + (account.map { ["--keychain-account", $0] } ?? [])
             + (others.isEmpty ? [] : ["--keychain-collection", collection])
@@ -124,6 +153,8 @@ extension KeyItem {
 extension CipherSettings {
     /// The options that name these settings; none for the current ones.
     var options: [String] {
+        guard !isOfMultipleCiphers else { return [] }
+        guard !hasBigEndianNumbers else { return ["--find-settings"] }
         var options: [String] = []
         if with(plaintextHeaderSize: 0, salt: nil) != .current {
             options += ["--cipher-compatibility", "\(compatibility)"]
@@ -145,5 +176,21 @@ extension CipherSettings {
         }
         if let salt { options += ["--cipher-salt", salt.hexadecimalDigits] }
         return options
+    }
+
+    /// How these settings are given to the other commands, for people; `nil` for the current ones.
+    var advice: String? {
+        guard !options.isEmpty else { return nil }
+        let need = """
+            The other commands need
+              \(options.joined(separator: " "))
+            'upgrade' converts the file.
+            """
+        guard !hasBigEndianNumbers else { return need }
+        let lines = stride(from: 0, to: options.count, by: 2).map { index in
+            let value = Int(options[index + 1]).map(String.init) ?? "\"\(options[index + 1])\""
+            return "  \(options[index].dropFirst(2)) = \(value)"
+        }
+        return "\(need) In \(SettingsFile.defaultName):\n\(lines.joined(separator: "\n"))"
     }
 }

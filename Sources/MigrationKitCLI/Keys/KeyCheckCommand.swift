@@ -10,8 +10,9 @@ struct KeyCheckCommand: DatabaseCommand {
             abstract: "Check whether a key opens a database, and with which settings.",
             usage: "\(Program.name) key check [<database>] [<options>]",
             discussion: """
-                Tries the settings given by options, then those of SQLCipher 4, 3, 2 and 1. \
-                Changes nothing. Exit code 77: the key doesn't open it.
+                Tries the settings given by options, those of SQLCipher 4, 3, 2 and 1, then those \
+                that programs have chosen, which takes up to ten seconds. Changes nothing. Exit code \
+                77: the key doesn't open it.
                 """
         )
     }
@@ -37,15 +38,22 @@ struct KeyCheckCommand: DatabaseCommand {
         if options.keySource != nil {
             try EncryptedDatabase.check(path, is: .encrypted, cipher: options.cipher)
         }
-        let (settings, form) = try options.open(isReadOnly: true) { key in
-            guard let key else { throw MigrationCLIError.noKey }
-            return (try options.cipher(of: path, key: key), key.form)
+        let settings: CipherSettings
+        let form: DatabaseKey.Form
+        do {
+            (settings, form) = try options.open(isReadOnly: true) { key in
+                guard let key else { throw MigrationCLIError.noKey }
+                return (try options.cipher(of: path, key: key, in: context), key.form)
+            }
+        } catch let error as EncryptedDatabaseError where error.isOfSettings {
+            throw CommandError.noSettingsOpen(path, error)
         }
         if json {
             return try context.printJSON(
                 fields: [
                     "database": path, "opens": true,
-                    "cipherCompatibility": settings.compatibility, "form": form,
+                    "cipherCompatibility": settings.compatibility,
+                    "options": settings.options, "form": form,
                     "keySource": options.keySource?.description,
                 ]
             )
@@ -53,28 +61,6 @@ struct KeyCheckCommand: DatabaseCommand {
         context.output("The key opens \(path.printable).")
         context.output("Settings: SQLCipher \(settings.compatibility).")
         context.output("  \(settings)")
-        if settings.compatibility < CipherSettings.current.compatibility {
-            context.output(
-                """
-                The other commands need --cipher-compatibility \(settings.compatibility); \
-                'upgrade' converts the file.
-                """
-            )
-        }
-    }
-}
-
-extension MigrationDatabaseOpenOptions {
-    /// The settings with which a key opens a file: these, or those of an older format.
-    ///
-    /// - Throws: `EncryptedDatabaseError`.
-    func cipher(of path: String, key: DatabaseKey) throws -> CipherSettings {
-        do {
-            let options = EncryptedDatabase.Options(isReadOnly: true, cipher: cipher)
-            try EncryptedDatabase.open(path, key: key, options: options).close()
-            return cipher
-        } catch EncryptedDatabaseError.olderFormat(_, let version) {
-            return try cipher.ofVersion(version)
-        }
+        if let advice = settings.advice { context.output(advice) }
     }
 }

@@ -184,7 +184,7 @@ struct KeyDoctorCommand: DatabaseCommand {
         options.opensForReading = true
         try options.open(isReadOnly: true) { key in
             guard let key else { throw MigrationCLIError.noKey }
-            _ = try options.cipher(of: path, key: key)
+            _ = try options.cipher(of: path, key: key, in: context)
         }
     }
 

@@ -12,14 +12,12 @@ struct KeyExportCommand: DatabaseUsing {
             abstract: "Write a recovery copy of a key.",
             usage: """
                 \(Program.name) key export --keychain-service <service>
-                  [--keychain-account <account>] (--output <file> | --paper) [<options>]
+                  [--keychain-account <account>] --output <file> [<options>]
                 """,
             discussion: """
                 --output writes a PKCS#12 container that a passphrase protects. 'key import' \
                 stores it again. Without this tool, OpenSSL prints a raw key:
                   openssl pkcs12 -in FILE | tail -n 1 | tr -d ' '
-                --paper prints the key as a few lines to write down, each with a checksum, and only \
-                to a terminal. Nothing protects them but the place where they are kept.
 
                 If the database exists, the key must open it. The passphrase of the copy is asked \
                 for twice, unless --recovery-password-file is given. Keep it elsewhere than the copy.
@@ -32,13 +30,7 @@ struct KeyExportCommand: DatabaseUsing {
         help: ArgumentHelp("The new file, with mode 600. It must not exist.", valueName: "file"),
         completion: .file()
     )
-    var output: String?
-
-    @Flag(help: "Print lines to write down instead.")
-    var paper = false
-
-    @Flag(help: "Print them even if standard output is not a terminal.")
-    var force = false
+    var output: String
 
     @OptionGroup var recovery: RecoveryPassphraseOptions
 
@@ -51,19 +43,8 @@ struct KeyExportCommand: DatabaseUsing {
     @OptionGroup(title: "Database") var database: KeyedDatabaseOptions
     @OptionGroup(title: "Database") var settings: SettingsOptions
 
-    var isReport: Bool { paper }
-
     func validate() throws {
         try checkNotEmpty(output, "--output")
-        guard (output != nil) != paper else {
-            throw ValidationError("Give either --output or --paper.")
-        }
-        if paper, json {
-            throw ValidationError("--paper prints lines for people. Leave out --json.")
-        }
-        if paper, recovery.recoveryPasswordFile != nil {
-            throw ValidationError("--paper has no passphrase. Leave out --recovery-password-file.")
-        }
         if database.secret.passwordFile == "-", recovery.recoveryPasswordFile == "-" {
             throw ValidationError("Standard input can give the key or the passphrase only.")
         }
@@ -75,25 +56,16 @@ struct KeyExportCommand: DatabaseUsing {
         guard try options.onlyKeySource() != nil else { throw CommandError.noKeyToExport }
         context.keySource.note(options.keySource)
         defer { context.release(options.keySource) }
-        guard !paper || force || context.outputIsTerminal else {
-            throw CommandError.outputIsNoTerminal
-        }
         // Nobody should type a passphrase in vain.
-        if let output { try checkFree(output) }
-        let source =
-            try paper ? nil : recovery.source(in: context, noPrompt: database.keychain.noPrompt)
+        try checkFree(output)
+        let source = try recovery.source(in: context, noPrompt: database.keychain.noPrompt)
         guard let key = try options.key() else { throw CommandError.noKeyToExport }
         let checked = try options.explainingFormerKey {
             try database.file.check(opensWith: key, in: context)
         }
-        let name = Self.name(of: options.keySource)
-        guard let output, let source else {
-            context.output("Recovery copy, \(key.form.rawValue): \(name.printable)")
-            return context.reveal(try PaperCopy.text(of: key))
-        }
         let container = try RecoveryContainer.seal(
             key,
-            named: name,
+            named: Self.name(of: options.keySource),
             with: RecoveryPassphraseOptions.read(source, isNew: true)
         )
         do {

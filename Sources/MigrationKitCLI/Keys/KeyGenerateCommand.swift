@@ -75,7 +75,9 @@ struct KeyGenerateCommand: DatabaseUsing {
         let candidates = contents.entries.filter { $0.item.form != nil }.compactMap(
             KeyCandidate.init
         )
-        guard try search.first(of: candidates.map(\.keys)) == nil else { return }
+        guard try search.first(of: candidates.map { $0.keys(isPlain: true) }, .usual) == nil else {
+            return
+        }
         if let locked = contents.lockedCollections.first {
             throw KeyStoreError.locked(collection: locked)
         }

@@ -9,15 +9,16 @@ struct KeyImportCommand: DatabaseUsing {
         CommandConfiguration(
             commandName: "import",
             _superCommandName: Program.name,
-            abstract: "Store a key from its recovery copy.",
+            abstract: "Store a key from its recovery copy, or as another program wrote it.",
             usage: """
                 \(Program.name) key import [<file>] --keychain-service <service>
                   --keychain-account <account> [--db-path <path>] [<options>]
                 """,
             discussion: """
-                The file is what 'key export' wrote: a container, or the lines of a paper copy; '-' \
-                is standard input. Without a file, the lines are asked for on the terminal, and each \
-                is checked as it is typed.
+                The file is what 'key export' wrote; '-' is standard input. Or, if the database exists, \
+                it has the key itself, in any notation that 'key find' tries: the one that opens the \
+                database is stored as this tool writes keys. Without a file, the key is looked for in the \
+                secret store, as 'key find' does.
 
                 If a database is named and exists, the key must open it. An existing key is replaced \
                 only with --replace, and stays as a previous one ('key list --all' shows it).
@@ -26,7 +27,8 @@ struct KeyImportCommand: DatabaseUsing {
     }
 
     @Argument(
-        help: "The recovery copy; '-' is standard input; default: ask for the lines.",
+        help:
+            "The recovery copy, or the key; '-' is standard input; default: search the secret store.",
         completion: .file()
     )
     var file: String?
@@ -80,7 +82,7 @@ struct KeyImportCommand: DatabaseUsing {
     func run(in context: CommandContext) throws {
         context.settingsSource.use(settings.config)
         let item = try output == nil ? namedItem(in: context) : nil
-        let key = try read(in: context)
+        let (key, notation) = try read(in: context)
         let checked = try database.check(opensWith: key, in: context)
         let stored: KeyItem?
         let replaced: Bool
@@ -105,10 +107,11 @@ struct KeyImportCommand: DatabaseUsing {
             return try context.printJSON(
                 fields: [
                     "item": stored, "output": output, "form": key.form, "replaced": replaced,
-                    "database": checked,
+                    "notation": notation, "database": checked,
                 ]
             )
         }
+        if let notation { context.output("The key was written as \(notation).") }
         if let stored {
             context.output("Stored the key: \(stored.summaryLine)")
         }
@@ -152,39 +155,49 @@ struct KeyImportCommand: DatabaseUsing {
 
     // MARK: - Reading
 
-    private func read(in context: CommandContext) throws -> DatabaseKey {
-        guard let file else { return try readLines(in: context) }
+    /// - Returns: Also how another program wrote the key.
+    private func read(in context: CommandContext) throws -> (DatabaseKey, notation: String?) {
+        guard let file else {
+            guard let path = try path(in: context) else { throw CommandError.noRecoveryCopy }
+            let hunt = KeyHunt(
+                path: path,
+                cipher: try database.cipher(in: context),
+                service: nil,
+                keychain: keychain,
+                files: [],
+                context: context
+            )
+            let (candidates, match) = try hunt.run()
+            let reading = candidates.lazy.flatMap(\.readings).first { $0.key == match.key }
+            return (match.key, reading?.notation)
+        }
         let copy = try RecoveryContainer.read(file)
         let name = file == "-" ? "standard input" : "\"\(file)\""
-        guard RecoveryContainer.isOne(copy) else { return try PaperCopy.key(in: copy, named: name) }
+        guard RecoveryContainer.isOne(copy) else {
+            guard let path = try path(in: context) else {
+                throw RecoveryCopyError.notACopy(source: name)
+            }
+            let readings = KeyReading.all(of: copy.droppingOneTrailingNewline())
+            let search = try KeySearch(path, cipher: database.cipher(in: context))
+            let display = ProgressDisplay(KeySearchProgress(), in: context)
+            let match = try display.watch(KeySearch.Options()) {
+                try search.first(of: readings.map { [$0.key] }, .usual, options: $0)
+            }
+            guard let match else { throw CommandError.copyOpensNothing(path: path) }
+            return (match.key, readings[match.index].notation)
+        }
         let source = try recovery.source(in: context, noPrompt: keychain.noPrompt)
-        return try RecoveryContainer.open(
+        let key = try RecoveryContainer.open(
             copy,
             with: RecoveryPassphraseOptions.read(source, isNew: false),
             named: name
         )
+        return (key, nil)
     }
 
-    /// Asks for the lines of a paper copy, each again until it is right.
-    private func readLines(in context: CommandContext) throws -> DatabaseKey {
-        guard context.canAsk(noPrompt: keychain.noPrompt) else {
-            throw CommandError.noRecoveryCopy
-        }
-        let resolver = KeyResolver { preconditionFailure("a line needs no key store") }
-        var copy = PaperCopy()
-        while !copy.isComplete {
-            let next = copy.next
-            let line = try resolver.secret(from: .prompt("Line \(next) of the paper copy: "))
-            do {
-                try line.withUnsafeBytes { try copy.read($0) }
-                if copy.next == next {
-                    context.errorOutput("A line begins with its number, such as \(next)/4.")
-                }
-            } catch let error as RecoveryCopyError {
-                context.errorOutput("\(error.errorDescription ?? "").")
-            }
-        }
-        return try copy.key()
+    /// The named database, if there is one with content.
+    private func path(in context: CommandContext) throws -> String? {
+        try database.path(in: context).flatMap { EncryptedDatabase.hasContent($0) ? $0 : nil }
     }
 
     // MARK: - Storing

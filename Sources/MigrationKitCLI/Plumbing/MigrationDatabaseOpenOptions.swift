@@ -29,7 +29,7 @@ public struct MigrationDatabaseOpenOptions: Equatable, Sendable {
     public let keychainAccount: String?
 
     /// The key source, if it is neither `--password` nor the keychain.
-    public let otherKeySource: KeySource?
+    public internal(set) var otherKeySource: KeySource?
 
     /// Whether the secret is 64 or 96 hexadecimal digits (`--raw-key`) instead of a passphrase.
     public let isRawKey: Bool
@@ -52,7 +52,7 @@ public struct MigrationDatabaseOpenOptions: Equatable, Sendable {
     public let allowsPrompt: Bool
 
     /// How the file is encrypted (`--cipher-compatibility` and the like).
-    public let cipher: CipherSettings
+    public internal(set) var cipher: CipherSettings
 
     /// How long to wait if another process has locked the database, in seconds.
     public var busyTimeout: TimeInterval

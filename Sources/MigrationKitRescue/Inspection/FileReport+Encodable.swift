@@ -16,6 +16,7 @@ extension FileReport: Encodable {
             "possiblePageSizes": possiblePageSizes.nonEmpty,
             "salt": saltText,
             "plaintextHeader": hasPlaintextHeader ? true : nil,
+            "multipleCiphers": multipleCiphers,
             "journals": journals,
             "unfinishedChange": hasUnfinishedChange ? true : nil,
             "leftovers": leftovers.nonEmpty,

@@ -68,6 +68,10 @@ public struct FileReport: Equatable, Sendable {
     /// Whether the file is encrypted after a plaintext header. Its salt is elsewhere then.
     public let hasPlaintextHeader: Bool
 
+    /// Which ciphers a file of SQLite3 Multiple Ciphers, another library, may have, in words; `nil` if it isn't
+    /// one.
+    public let multipleCiphers: String?
+
     /// The files that SQLite keeps beside it.
     public let journals: [JournalFile]
 

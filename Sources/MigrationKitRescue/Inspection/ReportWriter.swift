@@ -96,6 +96,7 @@ struct ReportWriter {
                 ? (10...16).map { 1 << $0 }.filter { size % $0 == 0 } : [],
             salt: salt(kind, finding.check, start),
             hasPlaintextHeader: hasPlaintextHeader,
+            multipleCiphers: kind == .encrypted ? FileBeginning.multipleCiphers(start) : nil,
             journals: journals,
             hasUnfinishedChange: hasUnfinishedChange,
             leftovers: try LeftoverFile.all(beside: file),
@@ -169,14 +170,23 @@ struct ReportWriter {
             hasPlaintextHeader: hasPlaintextHeader,
             pageSizes: [named, log?.pageSize, evidence.recovered?.count].compactMap { $0 }
         )
-        var verdict = try KeyTrial(evidence).verdict(key, among: candidates)
+        let unusual = candidates[0].unusual(for: key)
+        var verdict = try KeyTrial(evidence).verdict(
+            key,
+            among: candidates,
+            unusual: unusual
+        )
         var log = log
         if let fit = verdict.fit {
             finding.journal =
                 try JournalOwnership(look, key: fit.key, cipher: fit.cipher).finding()
             if finding.journal != nil {
                 log = nil
-                verdict = try KeyTrial(evidence.withoutRecovered).verdict(key, among: candidates)
+                verdict = try KeyTrial(evidence.withoutRecovered).verdict(
+                    key,
+                    among: candidates,
+                    unusual: unusual
+                )
             }
         }
         guard let fit = verdict.fit else {
@@ -198,6 +208,11 @@ struct ReportWriter {
         }
         guard let header = fit.header else {
             if finding.damage == FileDamage() { finding.damage.pages = [1] }
+            return
+        }
+        guard !cipher.isOfMultipleCiphers else {
+            // SQLCipher can't read it.
+            finding.content = header.content(pageCount: size / cipher.pageSize)
             return
         }
         try describe(

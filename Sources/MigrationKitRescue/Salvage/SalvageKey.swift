@@ -69,6 +69,7 @@ struct SalvageKey {
                     key,
                     among: given.candidates
                         + files.pageSizesBeside().compactMap { try? given.with(pageSize: $0) },
+                    unusual: given.unusual(for: key),
                     salt: salt,
                     check: monitor.checkCancellation
                 )

@@ -55,7 +55,9 @@ package struct FileInspection {
             return
         }
         guard try start.starts(with: DatabaseHeader.magic) || isRecovered() else {
-            throw EncryptedDatabaseError.plaintextHeader(path: file.path, size: 0)
+            throw beginsWithZeros
+                ? EncryptedDatabaseError.damaged(path: file.path, pages: [1])
+                : EncryptedDatabaseError.plaintextHeader(path: file.path, size: 0)
         }
         // A damaged first page may look like anything.
         guard !FileBeginning.isCertainlyPlaintext(start) else {
@@ -113,9 +115,10 @@ package struct FileInspection {
         guard case .firstPage(let page) = try Recovery(by: look), page.starts(with: mark),
             page.count == cipher.pageSize
         else { return nil }
-        if DatabaseHeader(decrypting: page, key: key, cipher: cipher) != nil { return true }
         let form = try PageForm(key: key, salt: salt(with: key), cipher: cipher)
-        return form.provesPages && form.isIntact(page, number: 1) ? false : nil
+        guard form.isIntact(page, number: 1) else { return nil }
+        if DatabaseHeader(decrypting: page, key: key, cipher: cipher) != nil { return true }
+        return form.provesPages ? false : nil
     }
 
     /// Whether the first page, as SQLite will read it, begins like that of a database with pages of
@@ -183,9 +186,13 @@ package struct FileInspection {
             key,
             among: [cipher] + (cipher.hasPlaintextHeader ? cipher.withOtherHeaderSizes : [])
                 + cipher.candidates.dropFirst(),
+            // A wrong page size or HMAC would look like damage.
+            unusual: cipher.unusual(for: key),
             derived: [cipher.keyDerivation: derivedKey]
         )
         switch verdict {
+        case .opens(let fit) where fit.cipher.isOfMultipleCiphers:
+            return multipleCiphers(isKeyRight: true) ?? .damaged(path: file.path, pages: [1])
         case .opens(let fit) where fit.isOfJournal && cipher.hmacAlgorithm == .off:
             // SQLite didn't take the first page from there, and nothing proves that it is this file's.
             return try explainWrongKey(key, trial)
@@ -195,11 +202,13 @@ package struct FileInspection {
         case .opens(let fit) where fit.cipher.plaintextHeaderSize != cipher.plaintextHeaderSize:
             let size = fit.cipher.plaintextHeaderSize
             return EncryptedDatabaseError.plaintextHeader(path: file.path, size: size)
-        case .opens(let fit):
+        case .opens(let fit) where fit.cipher.with(plaintextHeaderSize: 0, salt: nil).isVersion:
             return EncryptedDatabaseError.olderFormat(
                 path: file.path,
                 cipherCompatibility: fit.cipher.compatibility
             )
+        case .opens(let fit):
+            return EncryptedDatabaseError.otherSettings(path: file.path, cipher: fit.cipher)
         case .damaged(let fit):
             let pages = try damagedPages(key: fit.key, cipher: fit.cipher)
             return EncryptedDatabaseError.damaged(
@@ -244,9 +253,23 @@ package struct FileInspection {
         {
             return .rawKeyAsPassphrase(path: file.path)
         }
+        // Or the digits of the raw key are the passphrase.
+        if key.form == .rawKey, let passphrase = try? DatabaseKey.passphrase(key.hexadecimal()),
+            try trial.verdict(passphrase, among: cipher.candidates).fit != nil
+        {
+            return .passphraseAsRawKey(path: file.path)
+        }
         guard !beginsWithZeros else { return .damaged(path: file.path, pages: [1]) }
+        if let error = multipleCiphers(isKeyRight: false) { return error }
         return cipher.hasPlaintextHeader
             ? .wrongKeyOrSalt(path: file.path) : .wrongKey(path: file.path)
+    }
+
+    /// The error of a file of another library; `nil` if it isn't one.
+    private func multipleCiphers(isKeyRight: Bool) -> EncryptedDatabaseError? {
+        FileBeginning.multipleCiphers(start).map {
+            .multipleCiphers(path: file.path, ciphers: $0, isKeyRight: isKeyRight)
+        }
     }
 
     /// Whether the first page was overwritten: neither a database nor a salt begins so.

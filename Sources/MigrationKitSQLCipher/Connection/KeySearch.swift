@@ -7,9 +7,18 @@ import MigrationKitPages
 /// Finds out which of many keys opens a file, and with which settings.
 ///
 /// Some pages are read once. A raw key takes an HMAC for each of them. A passphrase takes a derivation for
-/// each of the given settings and those of SQLCipher 4, 3, 2 and 1: a quarter of a second on one core.
+/// each of the given settings and those of SQLCipher 4, 3, 2 and 1, a quarter of a second on one core; and
+/// for the settings that programs have chosen beside these, ten seconds.
 package struct KeySearch: Sendable {
-    /// The numbers of keys that were tried, and of all.
+    /// Which derivations of a passphrase are tried. Page sizes and HMACs cost little, so all are.
+    package enum Reach: Sendable {
+        /// Those of the given settings and of SQLCipher's versions; all raw keys.
+        case usual
+        /// The others.
+        case unusual
+    }
+
+    /// The numbers of tries that were made, and of all.
     package struct Progress: Sendable {
         package let tried: Int
         package let total: Int
@@ -32,7 +41,7 @@ package struct KeySearch: Sendable {
     }
 
     private let evidence: KeyTrial.Evidence
-    private let settings: [CipherSettings]
+    private let cipher: CipherSettings
     private let path: String
 
     /// - Parameters:
@@ -43,63 +52,93 @@ package struct KeySearch: Sendable {
     package init(_ path: String, cipher: CipherSettings = .current) throws {
         try EncryptedDatabase.check(path, is: .encrypted, cipher: cipher)
         self.path = path
-        settings = cipher.candidates
+        self.cipher = cipher
         evidence = try KeyTrial.Evidence(DatabaseFile(path).look())
     }
 
-    /// The settings with which a key opens the file; `nil` if it doesn't.
+    /// The settings with which a key opens the file; `nil` if it doesn't, with the usual derivations.
     package func settings(of key: DatabaseKey) throws -> CipherSettings? {
-        try fit(of: key, among: settings)?.cipher
+        try first(of: [[key]], .usual)?.cipher
     }
 
-    /// Tries all keys: the raw ones first, which takes milliseconds, then each settings with all
+    /// Settings that share a derivation.
+    private struct Trial {
+        var usual: [CipherSettings]
+        let unusual: [CipherSettings]
+    }
+
+    private func trials(_ reach: Reach, of key: DatabaseKey) -> [Trial] {
+        if key.form == .rawKey {
+            return reach == .unusual
+                ? [] : [Trial(usual: cipher.candidates, unusual: cipher.unusual(for: key))]
+        }
+        var usual: [Trial] = []
+        for settings in cipher.candidates {
+            let derivation = settings.keyDerivation
+            if let index = usual.firstIndex(where: { $0.usual[0].keyDerivation == derivation }) {
+                usual[index].usual.append(settings)
+            } else {
+                usual.append(Trial(usual: [settings], unusual: cipher.unusual(derivation)))
+            }
+        }
+        guard reach == .unusual else { return usual }
+        let tried = Set(usual.map { $0.usual[0].keyDerivation })
+        return cipher.unusual.filter { !tried.contains($0[0].keyDerivation) }
+            .map { Trial(usual: [], unusual: $0) }
+    }
+
+    /// Tries all keys: the raw ones first, which takes milliseconds, then each derivation with all
     /// passphrases.
     ///
     /// - Parameter candidates: The forms of each candidate: text may be a passphrase or the digits
     ///   of a raw key.
     /// - Returns: The first match; `nil` if there is none.
     /// - Throws: A `CancellationError`; ``EncryptedDatabaseError``.
-    package func first(of candidates: [[DatabaseKey]], options: Options = Options()) throws
-        -> Match?
-    {
+    package func first(
+        of candidates: [[DatabaseKey]],
+        _ reach: Reach,
+        options: Options = Options()
+    ) throws -> Match? {
         let keys = candidates.enumerated().flatMap { index, keys in keys.map { (index, $0) } }
-        let raw = keys.filter { $0.1.form == .rawKey }
-        let passphrases = keys.filter { $0.1.form == .passphrase }
-        let trials =
-            [raw, passphrases].flatMap { keys in
-                settings.flatMap { cipher in
-                    keys.map { Match(index: $0.0, key: $0.1, cipher: cipher) }
-                }
+        let tries = [DatabaseKey.Form.rawKey, .passphrase].flatMap { form in
+            let keys = keys.filter { $0.1.form == form }
+            guard let first = keys.first else {
+                return [(index: Int, key: DatabaseKey, trial: Trial)]()
             }
+            return trials(reach, of: first.1).flatMap { trial in
+                keys.map { (index: $0.0, key: $0.1, trial: trial) }
+            }
+        }
         let found = Locked<Match?>(nil)
         let operation = options.operation
         try WorkerThreads.run(
-            trials.count,
+            tries.count,
             threadCount: ProcessInfo.processInfo.activeProcessorCount,
             watch: { done in
                 try operation.checkCancellation()
-                operation.report(Progress(tried: done, total: trials.count))
+                operation.report(Progress(tried: done, total: tries.count))
             },
             make: {
                 { part in
-                    let trial = trials[part]
-                    guard found.withLock({ $0 }) == nil,
-                        try fit(of: trial.key, among: [trial.cipher]) != nil
+                    let (index, key, trial) = tries[part]
+                    guard found.withLock({ $0 }) == nil, let fit = try fit(of: key, trial)
                     else { return }
-                    found.withLock { $0 = $0 ?? trial }
+                    found.withLock { $0 = $0 ?? Match(index: index, key: key, cipher: fit.cipher) }
                 }
             }
         )
         return found.withLock { $0 }
     }
 
-    private func fit(of key: DatabaseKey, among settings: [CipherSettings]) throws -> KeyTrial.Fit?
-    {
-        let fit = try KeyTrial(evidence).verdict(key, among: settings).fit
-        guard let fit, fit.isOfJournal else { return fit }
+    private func fit(of key: DatabaseKey, _ trial: Trial) throws -> KeyTrial.Fit? {
+        func fit(by evidence: KeyTrial.Evidence) throws -> KeyTrial.Fit? {
+            try KeyTrial(evidence).verdict(key, among: trial.usual, unusual: trial.unusual).fit
+        }
+        let found = try fit(by: evidence)
+        guard let found, found.isOfJournal else { return found }
         // It may be another file's.
         let look = try DatabaseFile(path).look()
-        return try JournalOwnership(look, key: fit.key, cipher: fit.cipher).finding() == nil
-            ? fit : KeyTrial(evidence.withoutRecovered).verdict(key, among: settings).fit
+        return try JournalOwnership(look, key: found.key, cipher: found.cipher).finding() == nil
+            ? found : fit(by: evidence.withoutRecovered)
     }
 }

@@ -101,3 +101,15 @@ extension StoredKey {
         sealed.remove()
     }
 }
+
+extension StoredKey {
+    /// Stores a known key as a pending one.
+    private func setPending(_ key: DatabaseKey, as pending: PendingKey, label: String) throws {
+        _ = try store(
+            key,
+            service: PendingKey.service(of: service),
+            account: pending.name,
+            label: PendingKey.label(for: label)
+        )
+    }
+}

@@ -253,8 +253,10 @@ package struct StoredKey: Sendable {
             return true
         } catch let error as EncryptedDatabaseError {
             switch error {
-            case .olderFormat, .damaged, .newerFormat: return true
-            case .wrongKey, .rawKeyAsPassphrase, .wrongKeyOrSalt, .notADatabase: return false
+            case .olderFormat, .otherSettings, .damaged, .newerFormat: return true
+            case .multipleCiphers(_, _, let isKeyRight): return isKeyRight
+            case _ where error.isWrongKey: return false
+            case .notADatabase: return false
             default: throw error
             }
         }
@@ -268,16 +270,6 @@ extension DatabaseFile {
         let derivedKey = try inspection.derive(key)
         guard try inspection.opens(with: derivedKey) else {
             throw try inspection.explain(nil, key: key, derivedKey: derivedKey)
-        }
-    }
-}
-
-extension EncryptedDatabaseError {
-    /// Whether the key doesn't open the file.
-    package var isWrongKey: Bool {
-        switch self {
-        case .wrongKey, .rawKeyAsPassphrase, .wrongKeyOrSalt: true
-        default: false
         }
     }
 }

@@ -287,6 +287,11 @@ extension DatabaseConversion {
                 .encrypted(key, cipher: source.cipher.ofVersion(version)),
                 by: rewrite
             )
+        } catch EncryptedDatabaseError.otherSettings(let path, let cipher) {
+            guard isUpgrade, let key = source.key else {
+                throw EncryptedDatabaseError.otherSettings(path: path, cipher: cipher)
+            }
+            return try openSource(.encrypted(key, cipher: cipher), by: rewrite)
         }
     }
 

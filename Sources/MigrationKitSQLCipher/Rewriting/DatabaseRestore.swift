@@ -73,19 +73,6 @@ public struct DatabaseRestore: Sendable {
     ///   ``DatabaseConversionError/notSynced(path:code:)`` the new file is in place.
     @discardableResult
     public func run(keptOriginalPath: String? = nil) throws -> RestoreReport {
-        try run(keptOriginalPath, preparing: { _ in }, finishing: {})
-    }
-
-    /// Restores the backup, and changes what belongs to the file under the same locks.
-    ///
-    /// - Parameters:
-    ///   - prepare: Runs while the new file has its hidden name. Receives the file's place.
-    ///   - finish: Runs once the new file is in its place and on the disk.
-    func run(
-        _ keptOriginalPath: String?,
-        preparing prepare: (DatabaseFile) throws -> Void,
-        finishing finish: () throws -> Void
-    ) throws -> RestoreReport {
         let target = try form.with(newKey, of: backupPath)
         let backup = try DatabaseFile(backupPath).resolved()
         let place = try place(besides: backup)
@@ -107,14 +94,12 @@ public struct DatabaseRestore: Sendable {
             let replaced =
                 try place.size() == nil
                 ? nil : LockedPlace(place, isKept: original != nil, monitor: rewrite.monitor)
-            try prepare(place)
             let (content, byteCount) = try rewrite.write(
                 new,
                 as: target,
                 from: source,
                 at: replaced.map { .locked($0) } ?? .abandoned
             )
-            try finish()
             return RestoreReport(
                 path: place.path,
                 hasReplaced: replaced != nil,

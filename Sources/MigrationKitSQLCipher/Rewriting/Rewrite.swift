@@ -290,11 +290,12 @@ private func mayBeReadFailure(_ error: any Error) -> Bool {
     case let code as CipherCode: code.isReadFailure
     case PageRewritingError.unreadable, PageRewritingError.file(EIO): true
     case EncryptedDatabaseError.damaged, EncryptedDatabaseError.newerFormat,
-        EncryptedDatabaseError.wrongKey, EncryptedDatabaseError.rawKeyAsPassphrase,
-        EncryptedDatabaseError.wrongKeyOrSalt, EncryptedDatabaseError.plaintextHeader,
-        EncryptedDatabaseError.olderFormat, EncryptedDatabaseError.notADatabase,
+        EncryptedDatabaseError.plaintextHeader,
+        EncryptedDatabaseError.olderFormat, EncryptedDatabaseError.otherSettings,
+        EncryptedDatabaseError.notADatabase,
         EncryptedDatabaseError.encrypted, EncryptedDatabaseError.inputOutput:
         true
+    case let error as EncryptedDatabaseError where error.isWrongKey: true
     case DatabaseConversionError.copyIsDamaged, DatabaseConversionError.copyDiffers: true
     default: false
     }

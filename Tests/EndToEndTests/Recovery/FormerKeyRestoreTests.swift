@@ -40,23 +40,7 @@ import Testing
         #expect(try database.launch().status == 0)
     }
 
-    @Test func itemGetsItsFormerKeyAgainAndTheOtherIsKept() throws {
-        let current = try #require(try database.key())
-        let result = try restore("--former-key", "reinstate")
-        #expect(result.status == 0, "\(result)")
-        #expect(result.stdout.contains("The item has its former key again."))
-        #expect(try database.key() == database.tool.password)
-        #expect(try formerKeys() == [database.tool.password, current])
-        try database.expectSettled()
-        #expect(try database.status().status == 0)
-        #expect(try database.launch().status == 0)
-        // The next rotation goes on from there.
-        #expect(try database.run("key", "rotate").status == 0)
-        try database.expectSettled()
-    }
-
-    @Test(arguments: ["rekey", "reinstate"])
-    func missingAndDamagedDatabasesAreRestored(_ action: String) throws {
+    @Test func missingAndDamagedDatabasesAreRestored() throws {
         for isMissing in [false, true] {
             let current = try database.key()
             if isMissing {
@@ -67,10 +51,10 @@ import Testing
                     (0..<8192).map { _ in UInt8.random(in: 1...255) }
                 )
             }
-            let result = try restore("--former-key", action)
+            let result = try restore("--former-key", "rekey")
             #expect(result.status == 0, "\(result)")
             try database.expectSettled()
-            #expect(try (database.key() == current) == (action == "rekey" || isMissing))
+            #expect(try database.key() == current)
         }
     }
 
@@ -97,7 +81,7 @@ import Testing
         #expect(try database.run("backup", more: ["--output", newer]).status == 0)
         let result = try database.run(
             "restore",
-            more: ["--from", newer, "--yes", "--former-key", "reinstate", "--json"]
+            more: ["--from", newer, "--yes", "--former-key", "rekey", "--json"]
         )
         #expect(result.status == 0, "\(result)")
         #expect(try result.json()["formerKey"] == nil)
@@ -114,7 +98,7 @@ import Testing
     @Test func busyDatabaseLeavesFileAndItemAsTheyWere() throws {
         let current = try #require(try database.key())
         let holder = try LockHolder(database.tool.database, key: "x'\(current)'")
-        let result = try restore("--former-key", "reinstate", "--lock-timeout", "0.2", "--json")
+        let result = try restore("--former-key", "rekey", "--lock-timeout", "0.2", "--json")
         try holder.release()
         #expect(result.status == 75, "\(result)")
         #expect(try database.key() == current)

@@ -45,12 +45,6 @@ import Testing
         try tool.run(["key", "export", "--output", copy] + opening + withPassphrase + more)
     }
 
-    private func paper() throws -> String {
-        let result = try tool.run(["key", "export", "--paper", "--force"] + opening)
-        #expect(result.status == 0, "\(result)")
-        return result.stdout
-    }
-
     private func expectRefused(
         _ result: ProcessResult,
         _ status: Int32,
@@ -303,76 +297,5 @@ import Testing
         #expect(try tool.run(back + ["--output", file]).status == 0)
         let status = try tool.run(["tables", "--config", settings, "--raw-key"])
         #expect(status.status == 0, "\(status)")
-    }
-
-    // MARK: - Paper
-
-    @Test func paperCopyComesBackFromStandardInput() throws {
-        let text = try paper()
-        #expect(text.split(separator: "\n").count == 5, "\(text)")
-        try forget()
-        // As somebody types it: in lower case, with other spaces and headings.
-        let typed = text.lowercased().replacing(" ", with: "   ")
-        let imported = try tool.run(["key", "import", "-"] + opening, input: typed)
-        #expect(imported.status == 0, "\(imported)")
-        #expect(try lookup() == tool.password)
-    }
-
-    @Test func paperCopyIsShownOnATerminalOnly() throws {
-        try expectRefused(
-            tool.run(["key", "export", "--paper", "--json"] + opening),
-            64,
-            "usage"
-        )
-        let piped = try tool.run(["key", "export", "--paper"] + opening)
-        #expect(piped.status == 64)
-        #expect(piped.stdout == "")
-    }
-
-    @Test func errorNamesTheLineThatIsWrongOrMissing() throws {
-        let lines = try paper().split(separator: "\n").map(String.init)
-        try forget()
-        func refused(_ lines: [String], _ part: String) throws {
-            let result = try tool.run(
-                ["key", "import", "-", "--json"] + item,
-                input: lines.joined(separator: "\n")
-            )
-            try expectRefused(result, 65, "damagedRecoveryCopy")
-            #expect(
-                try (result.jsonError()["message"] as? String)?.contains(part) == true,
-                "\(result)"
-            )
-        }
-        for line in 1...4 {
-            var wrong = lines
-            let place = wrong[line].index(wrong[line].startIndex, offsetBy: 5)
-            let letter = wrong[line][place]
-            wrong[line].replaceSubrange(place...place, with: letter == "Q" ? "R" : "Q")
-            try refused(wrong, "line \(line) of the paper copy is wrong")
-            var cut = lines
-            cut.remove(at: line)
-            try refused(cut, "line \(line) of the 4 lines of the paper copy is missing")
-        }
-        #expect(try lookup() == "")
-    }
-
-    @Test func terminalAsksForAWrongLineAgain() throws {
-        let lines = try paper().split(separator: "\n").dropFirst().map(String.init)
-        try forget()
-        let terminal = try TerminalProcess(
-            builtExecutable("migrationkit-cli"),
-            ["key", "import"] + opening,
-            environment: tool.environment
-        )
-        #expect(terminal.wait(for: "Line 1 of the paper copy: "))
-        terminal.type("1/4 AAAA BBBB CCCC DDDD  EEEE\n".utf8)
-        #expect(terminal.wait(for: "line 1 of the paper copy is wrong"))
-        for (index, line) in lines.enumerated() {
-            #expect(terminal.wait(for: "Line \(index + 1) of the paper copy: "))
-            terminal.type((line + "\n").utf8)
-        }
-        let imported = terminal.finish()
-        #expect(imported.status == 0, "\(imported)")
-        #expect(try lookup() == tool.password)
     }
 }

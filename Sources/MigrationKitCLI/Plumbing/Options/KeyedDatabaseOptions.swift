@@ -9,6 +9,11 @@ struct KeyedDatabaseOptions: ParsableArguments {
     @OptionGroup var keychain: KeychainOptions
     @OptionGroup var secret: KeyOptions<DatabasesKey>
 
+    @Flag(
+        help: "Search for the file's settings, those of other programs included. May take seconds."
+    )
+    var findSettings = false
+
     var dbPath: String? { file.dbPath }
 
     /// Combines options, environment and settings file.
@@ -102,7 +107,8 @@ struct KeyedDatabaseOptions: ParsableArguments {
             cipher: try file.cipher(in: context)
         )
         resolved.acceptsDoubleQuotedStrings = try context.acceptsDoubleQuotedStrings
-        if !isHosts { _ = try resolved.onlyKeySource() }
-        return resolved
+        guard !isHosts else { return resolved }
+        _ = try resolved.onlyKeySource()
+        return findSettings ? try resolved.findingSettings(in: context) : resolved
     }
 }

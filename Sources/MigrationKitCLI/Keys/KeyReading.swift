@@ -1,0 +1,266 @@
+import Foundation
+import MigrationKitKeys
+
+/// What a secret means as a key, in one of the ways in which programs write keys.
+///
+/// The notations can't be told from each other: 44 letters may be a passphrase, or the base64 of 32 bytes.
+/// So each reading is tried on the database, and none is guessed.
+struct KeyReading: Sendable {
+    /// How the key is written, such as `base64`; `nil` if it is written as this library does.
+    let notation: String?
+    let key: DatabaseKey
+
+    /// All that a secret can mean, each key once, the likeliest first.
+    ///
+    /// - Parameter form: The form of a secret that this library stored, which has no other meaning; `nil`
+    ///   for any other.
+    static func all(of secret: Secret, form: DatabaseKey.Form? = nil) -> [KeyReading] {
+        // A passphrase of 64 KiB is the longest that commands accept.
+        guard !secret.isEmpty, secret.count <= 65536 else { return [] }
+        if let form {
+            return (try? DatabaseKey(secret, form: form)).map { [Self(notation: nil, key: $0)] }
+                ?? []
+        }
+        var readings = Readings()
+        readings.add(secret, nil)
+        return readings.found
+    }
+}
+
+/// Collects readings.
+private struct Readings {
+    private(set) var found: [KeyReading] = []
+
+    private mutating func add(_ key: DatabaseKey?, _ notation: String?) {
+        guard let key, !found.contains(where: { $0.key == key }) else { return }
+        found.append(KeyReading(notation: notation, key: key))
+    }
+
+    /// - Parameter notation: How the text was written; `nil` for the secret itself.
+    mutating func add(_ text: Secret, _ notation: String?) {
+        add(try? .rawKey(hexadecimal: text), notation)
+        add(try? .passphrase(text), notation)
+        add(try? .rawKey(bytes: text), notation ?? "\(text.count) bytes")
+        addDigits(text, notation)
+        addBase64(text, notation)
+        let bare = text.withoutSurroundings
+        if bare != text {
+            add(try? .rawKey(hexadecimal: bare), notation ?? "text in quotes or spaces")
+            add(try? .passphrase(bare), notation ?? "text in quotes or spaces")
+            addDigits(bare, notation)
+            addBase64(bare, notation)
+        }
+        guard notation == nil else { return }
+        for value in bare.stringsOfJSON { add(value, "a field of JSON") }
+        for (form, other) in bare.otherNormalForms { add(try? .passphrase(other), form) }
+        // A line feed at the end was taken for the end of a line.
+        for end in ["\n", "\r\n"] as [StaticString] {
+            let whole = text.appending(end)
+            add(try? .rawKey(bytes: whole), "\(whole.count) bytes")
+        }
+        add(try? .passphrase(text.appending("\n")), "text with its line feed")
+    }
+
+    /// A raw key as in SQL, or as a number.
+    private mutating func addDigits(_ text: Secret, _ notation: String?) {
+        for (start, end, name) in [("x'", "'", "x'…'"), ("x\"", "\"", "x\"…\""), ("0x", "", "0x…")]
+        {
+            guard let digits = text.between(start, end) else { continue }
+            add(try? .rawKey(hexadecimal: digits), notation ?? name)
+        }
+        if let digits = text.withoutColons {
+            add(try? .rawKey(hexadecimal: digits), notation ?? "digits with colons")
+        }
+    }
+
+    private mutating func addBase64(_ text: Secret, _ notation: String?) {
+        // What go-keyring stores, which several programs for the desktop use.
+        let keyring = text.between("go-keyring-base64:", "")
+        guard let bytes = (keyring ?? text).decodedBase64 else { return }
+        let notation = notation ?? (keyring == nil ? "base64" : "go-keyring-base64")
+        add(try? .rawKey(bytes: bytes), notation)
+        add(try? .rawKey(hexadecimal: bytes), notation)
+        // Random bytes are no text that anybody typed.
+        let isText = bytes.withUnsafeBytes { $0.allSatisfy { $0 >= 32 && $0 != 127 } }
+        if keyring != nil || isText { add(try? .passphrase(bytes), notation) }
+    }
+}
+
+// MARK: - Parts of a Secret
+
+extension Secret {
+    fileprivate func part(_ range: Range<Int>) -> Secret {
+        withUnsafeBytes { Secret(copying: UnsafeRawBufferPointer(rebasing: $0[range])) }
+    }
+
+    fileprivate func appending(_ end: StaticString) -> Secret {
+        Secret(capacity: count + end.utf8CodeUnitCount) { memory in
+            withUnsafeBytes { memory.copyMemory(from: $0) }
+            UnsafeMutableRawBufferPointer(rebasing: memory[count...]).copyMemory(
+                from: UnsafeRawBufferPointer(start: end.utf8Start, count: end.utf8CodeUnitCount)
+            )
+            return memory.count
+        }
+    }
+
+    /// The secret without colons, as OpenSSL separates bytes; `nil` if it has none.
+    fileprivate var withoutColons: Secret? {
+        withUnsafeBytes { bytes in
+            guard bytes.contains(UInt8(ascii: ":")) else { return nil }
+            return Secret(capacity: bytes.count) { memory in
+                var count = 0
+                for byte in bytes where byte != UInt8(ascii: ":") {
+                    memory[count] = byte
+                    count += 1
+                }
+                return count
+            }
+        }
+    }
+
+    /// What is between a beginning, in any case, and an end; `nil` if the secret doesn't have both.
+    fileprivate func between(_ start: String, _ end: String) -> Secret? {
+        let (start, end) = (Array(start.utf8), Array(end.utf8))
+        let fits = withUnsafeBytes { bytes in
+            bytes.count > start.count + end.count
+                && zip(bytes, start).allSatisfy { $0 == $1 || $0 | 0x20 == $1 }
+                && bytes.suffix(end.count).elementsEqual(end)
+        }
+        return fits ? part(start.count..<count - end.count) : nil
+    }
+
+    /// The secret without a mark of byte order, white space and quotes around it; the same object if it has
+    /// none.
+    fileprivate var withoutSurroundings: Secret {
+        withUnsafeBytes { bytes in
+            var range = bytes.indices
+            if bytes.starts(with: [0xef, 0xbb, 0xbf]) { range = 3..<range.upperBound }
+            func isSpace(_ byte: UInt8) -> Bool { [9, 10, 13, 32].contains(byte) }
+            while let first = range.first, isSpace(bytes[first]) { range.removeFirst() }
+            while let last = range.last, isSpace(bytes[last]) { range.removeLast() }
+            if range.count > 2, let first = range.first, let last = range.last,
+                bytes[first] == bytes[last], [0x22, 0x27].contains(bytes[first])
+            {
+                range = first + 1..<last
+            }
+            guard range != bytes.indices, !range.isEmpty else { return self }
+            return Secret(copying: UnsafeRawBufferPointer(rebasing: bytes[range]))
+        }
+    }
+
+    /// The bytes that the secret encodes, also in the alphabet for addresses and without padding; `nil` if it
+    /// encodes none. <https://www.rfc-editor.org/rfc/rfc4648>
+    fileprivate var decodedBase64: Secret? {
+        withUnsafeBytes { text in
+            let padding = text.reversed().prefix { $0 == UInt8(ascii: "=") }.count
+            let digits = text.dropLast(padding)
+            guard digits.count >= 4, digits.count % 4 != 1, padding < 3 else { return nil }
+            var isValid = true
+            let bytes = Secret(capacity: digits.count / 4 * 3 + 3) { memory in
+                var (bits, value, count) = (0, UInt32(0), 0)
+                for byte in digits {
+                    guard let digit = Self.base64Value(byte) else {
+                        isValid = false
+                        return 0
+                    }
+                    (value, bits) = (value << 6 | digit, bits + 6)
+                    guard bits >= 8 else { continue }
+                    bits -= 8
+                    memory[count] = UInt8(truncatingIfNeeded: value >> UInt32(bits))
+                    count += 1
+                }
+                return count
+            }
+            return isValid && !bytes.isEmpty ? bytes : nil
+        }
+    }
+
+    private static func base64Value(_ byte: UInt8) -> UInt32? {
+        switch byte {
+        case UInt8(ascii: "A")...UInt8(ascii: "Z"): UInt32(byte - UInt8(ascii: "A"))
+        case UInt8(ascii: "a")...UInt8(ascii: "z"): UInt32(byte - UInt8(ascii: "a")) + 26
+        case UInt8(ascii: "0")...UInt8(ascii: "9"): UInt32(byte - UInt8(ascii: "0")) + 52
+        case UInt8(ascii: "+"), UInt8(ascii: "-"): 62
+        case UInt8(ascii: "/"), UInt8(ascii: "_"): 63
+        default: nil
+        }
+    }
+
+    /// The strings that a JSON document has as values, at most 64.
+    ///
+    /// Only quotes and colons are looked at: a copy of the document as text couldn't be wiped.
+    fileprivate var stringsOfJSON: [Secret] {
+        withUnsafeBytes { bytes in
+            guard let first = bytes.first, [UInt8(ascii: "{"), UInt8(ascii: "[")].contains(first)
+            else { return [] }
+            var (found, place) = ([Secret](), 1)
+            while place < bytes.count, found.count < 64 {
+                defer { place += 1 }
+                guard bytes[place] == UInt8(ascii: "\"") else { continue }
+                let start = place + 1
+                var end = start
+                while end < bytes.count, bytes[end] != UInt8(ascii: "\"") {
+                    end += bytes[end] == UInt8(ascii: "\\") ? 2 : 1
+                }
+                guard end < bytes.count else { return found }
+                place = end
+                let next = bytes[(end + 1)...].first { ![9, 10, 13, 32].contains($0) }
+                guard next != UInt8(ascii: ":"), end > start else { continue }
+                found.append(Self.unescaped(UnsafeRawBufferPointer(rebasing: bytes[start..<end])))
+            }
+            return found
+        }
+    }
+
+    /// <https://www.rfc-editor.org/rfc/rfc8259#section-7>
+    private static func unescaped(_ text: UnsafeRawBufferPointer) -> Secret {
+        Secret(capacity: text.count) { memory in
+            var (place, count) = (0, 0)
+            func put(_ byte: UInt8) {
+                memory[count] = byte
+                count += 1
+            }
+            while place < text.count {
+                let byte = text[place]
+                place += 1
+                guard byte == UInt8(ascii: "\\"), place < text.count else {
+                    put(byte)
+                    continue
+                }
+                let escaped = text[place]
+                place += 1
+                switch escaped {
+                case UInt8(ascii: "n"): put(10)
+                case UInt8(ascii: "r"): put(13)
+                case UInt8(ascii: "t"): put(9)
+                case UInt8(ascii: "b"): put(8)
+                case UInt8(ascii: "f"): put(12)
+                case UInt8(ascii: "u"):
+                    let digits = text[place..<min(place + 4, text.count)]
+                    let code = digits.reduce(UInt32(0)) {
+                        $0 << 4 | UInt32(Character(Unicode.Scalar($1)).hexDigitValue ?? 0)
+                    }
+                    place += digits.count
+                    // Never longer than the six bytes of the escape. Halves of a pair don't stand for a
+                    // character by themselves.
+                    if let scalar = Unicode.Scalar(code) { UTF8.encode(scalar)?.forEach(put) }
+                default: put(escaped)
+                }
+            }
+            return count
+        }
+    }
+
+    /// A text that isn't ASCII, in the normal forms that it doesn't have: macOS and Linux may compose what
+    /// somebody types differently. <https://unicode.org/reports/tr15/>
+    ///
+    /// The system normalizes texts only, which can't be wiped.
+    fileprivate var otherNormalForms: [(name: String, text: Secret)] {
+        guard withUnsafeBytes({ $0.contains { $0 > 127 } }) else { return [] }
+        let text = unwipableText
+        return [
+            ("text in NFC", text.precomposedStringWithCanonicalMapping),
+            ("text in NFD", text.decomposedStringWithCanonicalMapping),
+        ].map { ($0, Secret(utf8: $1)) }.filter { $0.1 != self }
+    }
+}
