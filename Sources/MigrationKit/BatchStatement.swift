@@ -25,6 +25,8 @@ package struct BatchStatement: Sendable {
     private let condition: String?
     /// What follows the condition.
     private let tail: String
+    /// Of an `INSERT`, what it selects, up to the table; `nil` for other statements.
+    private let selection: String?
 
     /// Reads a statement. Nothing is compiled.
     ///
@@ -90,6 +92,20 @@ package struct BatchStatement: Sendable {
             && !tokens[end..<(filter ?? upsert ?? tokens.endIndex)].isEmpty
         condition = filter.map { source(tokens[$0].range.upperBound..<to) }
         tail = source(to..<last.range.upperBound)
+        let select = top.first { $0 > verb && tokens[$0].isWord("SELECT") }
+        selection =
+            self.verb == .insert
+            ? select.map {
+                source(0..<tokens[verb].range.lowerBound)
+                    + source(tokens[$0].range.lowerBound..<from)
+            } : nil
+    }
+
+    /// A query for whether an `INSERT` adds a row even if its tables have none: it selects an aggregate,
+    /// perhaps of a subquery whose columns are the statement's own; `nil` for other statements.
+    /// <https://www.sqlite.org/lang_aggfunc.html>
+    package var addsRowOfNone: String? {
+        selection.map { "SELECT EXISTS (\($0)\(middle)\nWHERE 0)" }
     }
 
     /// Why a statement can't be limited, as the end of a sentence.

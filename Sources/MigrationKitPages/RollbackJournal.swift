@@ -20,14 +20,23 @@ package struct RollbackJournal {
     /// The pages in ``offsets``, in the journal's order.
     package private(set) var pages: [Int] = []
 
-    /// Whether a record that should be there isn't intact. SQLite writes back only those before it.
-    package private(set) var isCutShort = false
+    /// Whether a record isn't there that its header counts, or isn't intact. SQLite writes back only those
+    /// before it.
+    package private(set) var isDamaged = false
+
+    /// Whether all records are counted. A program that doesn't synchronize its journal doesn't: how many
+    /// there were can't be told then.
+    package private(set) var isCounted = true
 
     /// The header, if a file begins with one, and its change isn't finished.
     package static func header(of file: RawFile) throws(EncryptedDatabaseError) -> [UInt8]? {
-        guard let header = try file.read(at: 0, count: 28), header.starts(with: magic),
-            try joining(of: file) != .committed
-        else { return nil }
+        try joining(of: file) == .committed ? nil : anyHeader(of: file)
+    }
+
+    private static func anyHeader(of file: RawFile) throws(EncryptedDatabaseError) -> [UInt8]? {
+        guard let header = try file.read(at: 0, count: 28), header.starts(with: magic) else {
+            return nil
+        }
         return header
     }
 
@@ -85,7 +94,17 @@ package struct RollbackJournal {
     ///
     /// - Returns: `nil` if it belongs to a finished change.
     package init?(_ file: RawFile) throws(EncryptedDatabaseError) {
-        guard let first = try Self.header(of: file) else { return nil }
+        guard let header = try Self.header(of: file) else { return nil }
+        try self.init(file, header)
+    }
+
+    /// Reads a journal whose super-journal is gone, so that SQLite takes its change for a finished one.
+    package init?(ofCommitted file: RawFile) throws(EncryptedDatabaseError) {
+        guard let header = try Self.anyHeader(of: file) else { return nil }
+        try self.init(file, header)
+    }
+
+    private init(_ file: RawFile, _ first: [UInt8]) throws(EncryptedDatabaseError) {
         originalPageCount = Int(first.word(16))
         pageSize = Int(first.word(24))
         var start = 0
@@ -97,25 +116,38 @@ package struct RollbackJournal {
             let recordSize = pageSize + 8
             let rest = max(0, file.size - start - sector) / recordSize
             // A program that doesn't synchronize its journal doesn't count the records.
-            let count = header.word(8) == .max ? rest : min(rest, Int(header.word(8)))
+            isCounted = header.word(8) != .max
+            let count = isCounted ? min(rest, Int(header.word(8))) : rest
+            if isCounted, Int(header.word(8)) > rest { isDamaged = true }
+            var isAtEnd = false
             for index in 0..<count {
                 let offset = start + sector + index * recordSize
                 guard let record = try file.read(at: offset, count: recordSize) else { return }
-                let sum = stride(from: pageSize - 200, to: 0, by: -200)
-                    .reduce(header.word(12)) { $0 &+ UInt32(record[4 + $1]) }
-                guard sum == record.word(4 + pageSize) else {
-                    isCutShort = true
+                let isIntact = isIntact(record, nonce: header.word(12))
+                // After the last record of those that aren't counted, there may be older changes', which have
+                // another nonce.
+                if isAtEnd ? isIntact : isCounted && !isIntact {
+                    isDamaged = true
                     return
                 }
+                isAtEnd = isAtEnd || !isIntact
+                guard !isAtEnd else { continue }
                 let number = Int(record.word(0))
                 // The first image of a page is the original one.
-                guard number > 0, offsets[number] == nil else { continue }
+                guard offsets[number] == nil else { continue }
                 offsets[number] = offset + 4
                 pages.append(number)
             }
+            guard !isAtEnd else { return }
             start += sector + count * recordSize
             start = (start + sector - 1) / sector * sector
         }
+    }
+
+    private func isIntact(_ record: [UInt8], nonce: UInt32) -> Bool {
+        let sum = stride(from: pageSize - 200, to: 0, by: -200)
+            .reduce(nonce) { $0 &+ UInt32(record[4 + $1]) }
+        return record.word(0) > 0 && sum == record.word(4 + pageSize)
     }
 
     /// A page before the change; `nil` if the journal doesn't have it.

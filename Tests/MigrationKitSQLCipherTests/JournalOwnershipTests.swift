@@ -1,6 +1,7 @@
 import Foundation
 import GRDB
 import MigrationKitKeys
+import MigrationKitPages
 import MigrationKitRescue
 import MigrationKitSQLCipher
 import TestSupport
@@ -227,6 +228,152 @@ import Testing
         #expect(salvage.journal?.leftOut == .otherTime)
         try folder.write("notes.db", newer)
         #expect(try rows() == ["zettel"])
+    }
+
+    /// What a program left that was killed while it changed many pages.
+    private func leaveChange() throws {
+        try make()
+        try Crash.kill(
+            after: [
+                "PRAGMA cache_size = 2", "BEGIN", "DELETE FROM many WHERE rowid > 5",
+                "UPDATE many SET a = 'never committed'",
+            ],
+            of: path,
+            key: key
+        )
+    }
+
+    /// How a journal is damaged.
+    enum Damage: CaseIterable {
+        case sector, bit, end
+
+        func apply(to journal: inout Data) {
+            let middle = journal.count / 2
+            switch self {
+            case .sector: journal.replaceSubrange(middle..<middle + 512, with: Data(count: 512))
+            // In the page of the first record, which is behind the header's sector.
+            case .bit: journal[(Int(journal[22]) << 8 | Int(journal[23])) + 1004] ^= 1
+            case .end: journal = journal.prefix(middle)
+            }
+        }
+    }
+
+    /// SQLite undoes the change up to the damaged page, and deletes the journal.
+    @Test(arguments: Damage.allCases) func aDamagedJournalIsNotRolledBackInPart(_ damage: Damage)
+        throws
+    {
+        try leaveChange()
+        var journal = try folder.data("notes.db-journal")
+        damage.apply(to: &journal)
+        try folder.write("notes.db-journal", journal)
+        try expect(.damaged, "-journal", isSound: false)
+        let report = try DatabaseSalvage(
+            path,
+            to: folder.path("new.db"),
+            form: .encrypted(key.key)
+        ).run()
+        let isComplete = report.isComplete
+        #expect(!isComplete && report.journal?.leftOut == nil, "\(report)")
+    }
+
+    /// A power cut may leave a journal that wasn't on the disk yet; then the database wasn't written either.
+    @Test func aDamagedJournalOfAChangeThatHasNotBegunIsRolledBack() throws {
+        try make()
+        let before = try folder.databaseData()
+        try Crash.kill(
+            after: ["PRAGMA cache_size = 2", "BEGIN", "UPDATE many SET a = 'never committed'"],
+            of: path,
+            key: key
+        )
+        var journal = try folder.data("notes.db-journal")
+        Damage.end.apply(to: &journal)
+        try folder.write("notes.db-journal", journal)
+        try folder.write("notes.db", before)
+        #expect(try rows() == ["zettel"])
+        #expect(try !folder.names.contains("notes.db-journal"))
+    }
+
+    /// After ROLLBACK TO, SQLCipher counts on from a number that is kept nowhere.
+    @Test func aLogAfterRollbackToIsTheDatabasesOwn() throws {
+        try make()
+        try Crash.kill(
+            after: [
+                "PRAGMA journal_mode = WAL", "PRAGMA wal_autocheckpoint = 0", "BEGIN",
+                "CREATE TABLE first (a)", "SAVEPOINT s", "CREATE TABLE second (a)",
+                "ROLLBACK TO s", "INSERT INTO t VALUES ('from the log')", "COMMIT",
+            ],
+            of: path,
+            key: key
+        )
+        #expect(try rows() == ["zettel", "from the log"])
+    }
+
+    /// A power cut may tear pages that were free before the change: the journal doesn't have them.
+    @Test func pagesThatWereFreeMayBeTorn() throws {
+        try make(pageCount: 100)
+        try run("DELETE FROM many WHERE rowid > 20")
+        try Crash.kill(
+            after: [
+                "PRAGMA cache_size = 2", "BEGIN",
+                "INSERT INTO many SELECT randomblob(3500) FROM many LIMIT 15",
+                "UPDATE t SET a = 'never committed'",
+            ],
+            of: path,
+            key: key
+        )
+        let file = try #require(try RawFile.find(path + "-journal").get())
+        let journal = try #require(try RollbackJournal(file))
+        var data = try folder.databaseData()
+        let free = (1...journal.originalPageCount).filter { journal.offsets[$0] == nil }.suffix(40)
+        for number in free { data[(number - 1) * 4096 + 2000] ^= 1 }
+        try folder.write("notes.db", data)
+        #expect(try rows() == ["zettel"])
+    }
+
+    /// Pointer maps begin like pages of trees.
+    @Test func aJournalOfAPlaintextDatabaseWithPointerMapsIsItsOwn() throws {
+        let copy = try TemporaryFolder()
+        let queue = try DatabaseQueue(path: path)
+        try queue.writeWithoutTransaction { db in
+            try db.execute(
+                sql: """
+                    PRAGMA page_size = 1024; PRAGMA auto_vacuum = FULL;
+                    CREATE TABLE t (a);
+                    WITH RECURSIVE c(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM c WHERE i < 3000)
+                    INSERT INTO t SELECT hex(randomblob(300)) FROM c;
+                    PRAGMA cache_size = 2; BEGIN; DELETE FROM t WHERE rowid % 3 > 0;
+                    """
+            )
+            // As a killed program leaves it.
+            for end in ["", "-journal"] {
+                try copy.write("notes.db" + end, folder.data("notes.db" + end))
+            }
+            try db.execute(sql: "ROLLBACK")
+        }
+        try queue.close()
+        let opened = try EncryptedDatabase.openPlaintext(copy.database)
+        #expect(try opened.read { try Int.fetchOne($0, sql: "SELECT count(*) FROM t") } == 3000)
+        try opened.close()
+    }
+
+    /// A transaction over several databases is committed when its super-journal is gone. But a database that
+    /// isn't sound without the undoing was copied before that.
+    @Test func aJournalWhoseSuperJournalIsLostIsKept() throws {
+        try leaveChange()
+        var journal = try folder.data("notes.db-journal")
+        // The next sector after the last record.
+        journal += Data(count: (512 - journal.count % 512) % 512)
+        journal += Crash.journalEnd(naming: Array((path + "-mj0123459AB").utf8))
+        try folder.write("notes.db-journal", journal)
+        try expect(.superJournal, "-journal", isSound: false)
+        let report = try DatabaseSalvage(
+            path,
+            to: folder.path("new.db"),
+            form: .encrypted(key.key)
+        ).run()
+        let isComplete = report.isComplete
+        #expect(isComplete, "\(report)")
+        #expect(report.tables.first { $0.name == "many" }?.rowCount == 40)
     }
 
     /// A copy was made while the database was at rest, and both were written since. Their first pages

@@ -126,6 +126,7 @@ struct SalvageText {
         switch reason {
         case .otherKey: "it was written under another key or salt, or is damaged"
         case .otherTime: "it is of another time than the file"
+        case .damaged: "it is damaged, and the file without it is sound"
         case .contradicts: "its pages contradict those of the file"
         }
     }

@@ -47,6 +47,13 @@ struct BatchTable {
         if let reason = try reach.obstacle(in: db) {
             throw MigrationKitError.unusableBatch(name, reason: reason)
         }
+        // What can't be compiled fails where it runs.
+        if let query = statement.addsRowOfNone, (try? Bool.fetchOne(db, sql: query)) == true {
+            throw MigrationKitError.unusableBatch(
+                name,
+                reason: "a batch can't compute what depends on all rows"
+            )
+        }
         references = try Self.references(of: batch, statement, in: db)
         guard !references.contains(where: { $0.child == statement.changed }) else {
             throw MigrationKitError.unusableBatch(

@@ -40,21 +40,30 @@ extension PageVersions {
             }
             if start == 0 { pageCount = Int(header.word(16)) }
             let nonce = header.word(12)
-            let rest = (journal.size - start - sector) / recordSize
-            let count = header.word(8) == .max ? rest : min(rest, Int(header.word(8)))
-            for index in 0..<max(0, count) {
+            let rest = max(0, (journal.size - start - sector) / recordSize)
+            func record(_ index: Int) throws -> (bytes: [UInt8], hasSum: Bool)? {
                 try tick(recordSize)
                 let offset = start + sector + index * recordSize
-                guard let bytes = try journal.read(at: offset, count: recordSize) else { continue }
+                guard let bytes = try journal.read(at: offset, count: recordSize) else {
+                    return nil
+                }
+                let sum = stride(from: form.pageSize - 200, to: 0, by: -200)
+                    .reduce(nonce) { $0 &+ UInt32(bytes[4 + $1]) }
+                return (bytes, sum == bytes.word(4 + form.pageSize))
+            }
+            var count = min(rest, Int(header.word(8)))
+            if header.word(8) == .max {
+                // A program that doesn't synchronize its journal doesn't count the records. After the last
+                // of this change, there may be those of older ones, which have another nonce.
+                count = try (0..<rest).last { try record($0)?.hasSum == true }.map { $0 + 1 } ?? 0
+            }
+            for index in 0..<count {
+                guard let (bytes, hasSum) = try record(index) else { continue }
+                let offset = start + sector + index * recordSize
                 let number = Int(bytes.word(0))
                 let page = Array(bytes[4..<(4 + form.pageSize)])
                 frameCount += 1
-                let sum = stride(from: form.pageSize - 200, to: 0, by: -200)
-                    .reduce(nonce) { $0 &+ UInt32(page[$1]) }
-                let isIntact =
-                    form.provesPages
-                    ? form.isIntact(page, number: number)
-                    : sum == bytes.word(4 + form.pageSize)
+                let isIntact = form.provesPages ? form.isIntact(page, number: number) : hasSum
                 // The first image of a page is the original one.
                 if isIntact {
                     if offsets[number] == nil { offsets[number] = offset + 4 }
@@ -63,7 +72,10 @@ extension PageVersions {
                     damagedFrames.append(frameCount)
                 }
             }
-            start += sector + max(0, count) * recordSize
+            if header.word(8) != .max, count < Int(header.word(8)) {
+                damagedFrames.append(frameCount + 1)
+            }
+            start += sector + count * recordSize
             start = (start + sector - 1) / sector * sector
         }
         older = older.filter { offsets[$0] == nil }
@@ -85,9 +97,16 @@ extension PageVersions {
     ///
     /// <https://www.sqlite.org/fileformat.html#the_write_ahead_log>
     ///
-    /// - Parameter tick: Called with the number of bytes that were read.
+    /// - Parameters:
+    ///   - untilDamage: Whether the frames after a damaged one are left out, as by SQLite.
+    ///   - tick: Called with the number of bytes that were read.
     /// - Throws: `EncryptedDatabaseError` if the disk can't read all of it; what `tick` throws.
-    init(log: RawFile, form: PageForm, tick: (Int) throws -> Void) throws {
+    init(
+        log: RawFile,
+        form: PageForm,
+        untilDamage: Bool = false,
+        tick: (Int) throws -> Void
+    ) throws {
         guard let header = try log.read(at: 0, count: Self.headerCount) else { return }
         let frameSize = Self.frameHeaderCount + form.pageSize
         // The header may be damaged. The first frame also contains the salts.
@@ -106,6 +125,8 @@ extension PageVersions {
         }
 
         var last: LogSum? = isHeaderIntact ? LogSum(header, at: 24) : nil
+        // The frames of a former use follow each other, too.
+        var continuesThisUse = true
         // Frames that aren't authentic although their checksum is right, by page, as long as no later one
         // replaces them: those have the key before a change of the key.
         var foreign: [Int: [Int]] = [:]
@@ -130,7 +151,9 @@ extension PageVersions {
             }
             last = sum
             let isOfThisUse = Array(bytes[8..<16]) == salts
-            guard isOfThisUse || continuesChain else { continue }
+            continuesThisUse = isOfThisUse || continuesChain && continuesThisUse
+            if untilDamage, !isOfThisUse || !continuesChain { break }
+            guard continuesThisUse else { continue }
             let page = Array(bytes[Self.frameHeaderCount...])
             var number = Int(bytes.word(0))
             var isIntact = form.isIntact(page, number: number)

@@ -39,17 +39,23 @@ extension SalvageCandidate {
     /// own. One that is the file's own wins, as it does in SQLite.
     ///
     /// - Parameters:
+    ///   - kind: What it is.
     ///   - isOfOtherState: Whether it belongs to another state of the file, so that no opening takes it.
     ///   - isWhole: Whether none of its pages is damaged.
     ///   - alone: The file without it.
     func reasonToLeaveOut(
+        _ kind: SalvageReport.Journal.Kind,
         isOfOtherState: Bool,
         isWhole: Bool,
         for alone: SalvageCandidate
     ) -> SalvageReport.Journal.Reason? {
-        if isOfOtherState, alone.isSound || alone.rowCount > rowCount { return .otherTime }
+        let isAloneBetter = alone.isSound && alone.rowCount > 0 || alone.rowCount > rowCount
+        if isOfOtherState, isAloneBetter { return .otherTime }
         // Damaged versions explain why the others don't fit.
-        guard isWhole, !fits else { return nil }
-        return alone.isSound || alone.rowCount > rowCount ? .contradicts : nil
+        guard isWhole else {
+            return kind == .rollback && alone.isSound && !isSound ? .damaged : nil
+        }
+        guard !fits else { return nil }
+        return isAloneBetter ? .contradicts : nil
     }
 }

@@ -132,6 +132,9 @@ public struct SalvageReport: Equatable, Sendable {
             case otherTime
             /// Its pages contradict those of the file, and are intact.
             case contradicts
+            /// Pages of a rollback journal are damaged, so that it can't undo the change as a whole, and the
+            /// file without it is sound.
+            case damaged
         }
 
         /// What it is.
@@ -203,12 +206,23 @@ public struct SalvageReport: Equatable, Sendable {
     public var isComplete: Bool {
         func isStatistics(_ name: String) -> Bool { name.hasPrefix("sqlite_stat") }
         return isSchemaWhole && unmade.allSatisfy { isStatistics($0.name) } && lostAndFound == nil
-            // Without HMACs, a frame may belong to another page than it says.
-            && (provesPages || journal?.damagedFrames.isEmpty != false || journal?.leftOut != nil)
+            && !mayLackPages
             && tables.allSatisfy {
                 isStatistics($0.name)
                     || $0.lostRowCount == 0 && $0.refusedRowCount == 0 && $0.gaps.isEmpty
             }
+    }
+
+    /// Whether damage in the journal beside the file may be about other pages than those that are known: a
+    /// page whose image in a rollback journal is damaged keeps what was never committed; and without HMACs,
+    /// a frame may belong to another page than it says.
+    private var mayLackPages: Bool {
+        guard let journal, !journal.damagedFrames.isEmpty else { return false }
+        return switch journal.leftOut {
+        case nil: journal.kind == .rollback || !provesPages
+        case .damaged: true
+        case .otherKey, .otherTime, .contradicts: false
+        }
     }
 
     /// How many damaged pages and how many gaps of a table a document lists: a file of gigabytes may have a

@@ -198,11 +198,11 @@ struct SalvageRun {
             versions = try PageVersions(log: log, form: form, tick: tick)
             beside = log
         }
-        if versions.frameCount == 0, let journal = files.journal,
-            try RollbackJournal.joining(of: journal) != .committed
-        {
+        var seemsCommitted = false
+        if versions.frameCount == 0, let journal = files.journal {
             versions = try PageVersions(journal: journal, form: form, tick: tick)
             (beside, kind) = (journal, .rollback)
+            seemsCommitted = try RollbackJournal.joining(of: journal) == .committed
         }
         func candidate(_ beside: RawFile?, _ versions: PageVersions) throws -> SalvageCandidate {
             try SalvageCandidate(
@@ -222,10 +222,22 @@ struct SalvageRun {
             if versions.frameCount > 0 { journal.leftOut = .otherKey }
             return (try candidate(nil, PageVersions()), journal)
         }
-        let with = try candidate(beside, versions)
+        var with = try candidate(beside, versions)
+        if kind == .writeAheadLog, let log = beside, !versions.damagedFrames.isEmpty {
+            // What SQLite reads of it: the frames before the first damaged one.
+            let intact = try PageVersions(log: log, form: form, untilDamage: true, tick: tick)
+            let sqlites = try candidate(log, intact)
+            if !with.isSound, sqlites.isSound, sqlites.rowCount > with.rowCount { with = sqlites }
+        }
         guard files.main != nil else { return (with, journal) }
         let without = try candidate(nil, PageVersions())
+        // Its super-journal is gone. A database that only the undoing makes whole wasn't left by a finished
+        // change.
+        if seemsCommitted, without.isSound || with.rowCount <= without.rowCount {
+            return (without, nil)
+        }
         journal.leftOut = with.reasonToLeaveOut(
+            kind,
             isOfOtherState: versions.damagedFrames.isEmpty && isOfOtherState(kind, key),
             isWhole: versions.damagedFrames.isEmpty && with.pages.readsAllBeside,
             for: without
@@ -250,7 +262,7 @@ struct SalvageRun {
         switch salvage.form.content {
         case .plaintext: return .plaintext(pageSize: key.form.pageSize)
         case .encrypted(let secret, let cipher):
-            return .encrypted(salvage.newKey ?? secret, cipher: key.cipher ?? cipher)
+            return .encrypted(salvage.newKey ?? secret, cipher: (key.cipher ?? cipher).ofNewFile)
         }
     }
 }

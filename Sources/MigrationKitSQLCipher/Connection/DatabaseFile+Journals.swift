@@ -39,7 +39,8 @@ extension DatabaseFile {
     /// - Throws: ``EncryptedDatabaseError`` if the file or its journal can't be read.
     func isUnwritten(size: Int) throws -> Bool {
         let journal = try RawFile.find(resolvedPath + "-journal").get()
-        guard let journal = try journal.flatMap(RollbackJournal.init), size > journal.pageSize
+        guard let journal = try journal.flatMap({ try RollbackJournal($0) }),
+            size > journal.pageSize
         else {
             return true
         }
@@ -72,7 +73,7 @@ extension DatabaseFile {
             let log = try RawFile.find(resolvedPath + "-wal").get().flatMap(WriteAheadLog.init)
             if try log?.committedFrameCount ?? 0 > 0 || lostCommits() != nil { return "-wal" }
             let journal = try RawFile.find(resolvedPath + "-journal").get()
-            let pages = try journal.flatMap(RollbackJournal.init)?.pages ?? []
+            let pages = try journal.flatMap { try RollbackJournal($0) }?.pages ?? []
             return pages.isEmpty ? nil : "-journal"
         }
     }

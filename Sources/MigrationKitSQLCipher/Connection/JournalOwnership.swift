@@ -13,8 +13,11 @@ import MigrationKitPages
 ///   looks like a page of a database.
 /// - If the first page is among them, it continues the database's. SQLite numbers the versions of that
 ///   page by the one that it read before, as that is in the file. A log's first version follows the
-///   database's, unless the database already has one of the log's versions.
-/// - Undoing a change doesn't make a sound database malformed.
+///   database's, unless the database already has one of the log's versions. In an encrypted database, it
+///   may have another number after `ROLLBACK TO`; then the log must be the newer file, and leave a sound
+///   structure.
+/// - Undoing a change doesn't make a database more malformed.
+/// - All records of a journal are there, if the change has reached the database.
 ///
 /// A log without the first page that continues another state of the same database can't be recognized.
 package struct JournalOwnership {
@@ -77,9 +80,7 @@ package struct JournalOwnership {
         let database = try Database(file, key: key, cipher: cipher)
         if try look.hasRollbackJournal,
             let raw = try RawFile.find(file.resolvedPath + "-journal").get(),
-            let journal = try RollbackJournal(raw),
-            let mismatch = try RollbackJournal.joining(of: raw) == .moved
-                ? .superJournal : judge(journal, raw, database)
+            let mismatch = try judgeJournal(raw, database)
         {
             return Finding(suffix: "-journal", mismatch: mismatch)
         }
@@ -157,6 +158,8 @@ package struct JournalOwnership {
             }
         }
 
+        var isEncrypted: Bool { key != nil }
+
         /// The number of whole pages.
         var pageCount: Int { form.pageSize == 0 ? 0 : bytes.count / form.pageSize }
 
@@ -200,16 +203,21 @@ package struct JournalOwnership {
             return form.provesPages ? .key : .content
         }
 
-        /// Whether the file alone is sound. An unfinished change may have left pages after its end.
-        func isSound() throws -> Bool {
+        /// Whether the file alone is sound.
+        func isSound() throws -> Bool { try faultCount() == 0 }
+
+        /// What is wrong with the file alone. An unfinished change may have left pages after its end.
+        func faultCount() throws -> Int {
             let count = header(of: firstPage)?.pageCount ?? pageCount
-            return try isSound(count < pageCount ? bytes.prefix(count * form.pageSize) : bytes)
+            return try faultCount(count < pageCount ? bytes.prefix(count * form.pageSize) : bytes)
         }
 
-        /// Whether a database is sound, by its structure and by what authenticates its pages.
+        func isSound(_ bytes: SharedBytes) throws -> Bool { try faultCount(bytes) == 0 }
+
+        /// What is wrong with a database, by its structure and by what authenticates its pages.
         ///
         /// - Throws: ``EncryptedDatabaseError`` if a page can't be read from the disk, which says nothing.
-        func isSound(_ bytes: SharedBytes) throws -> Bool {
+        func faultCount(_ bytes: SharedBytes) throws -> Int {
             do {
                 let pages =
                     if let key {
@@ -217,13 +225,15 @@ package struct JournalOwnership {
                     } else {
                         try DecryptedPages(plaintext: bytes)
                     }
-                let report = try StructureCheck(keys: ContentKeys()).run(pages)
+                // A power cut may tear a page that was free: SQLite keeps no older version of it.
+                let check = StructureCheck(keys: ContentKeys(), readsFreePages: false)
+                let report = try check.run(pages)
                 if let failure = report.readFailure {
                     throw FileInspection.cannotRead(file, failure)
                 }
-                return report.findings.isEmpty
+                return report.findings.count
             } catch is CipherCode {
-                return false
+                return .max
             }
         }
     }
@@ -233,6 +243,30 @@ package struct JournalOwnership {
     }
 
     // MARK: - Rollback Journal
+
+    private func judgeJournal(_ raw: RawFile, _ database: Database) throws -> JournalMismatch? {
+        switch try RollbackJournal.joining(of: raw) {
+        case .moved: .superJournal
+        case .none, .unfinished: try RollbackJournal(raw).flatMap { try judge($0, raw, database) }
+        case .committed:
+            // A database that only the undoing makes sound wasn't left by a finished change.
+            try RollbackJournal(ofCommitted: raw).flatMap {
+                try isNeeded($0, raw, database) ? .superJournal : nil
+            }
+        }
+    }
+
+    private func isNeeded(
+        _ journal: RollbackJournal,
+        _ raw: RawFile,
+        _ database: Database
+    ) throws -> Bool {
+        guard journal.pageSize == database.form.pageSize, journal.originalPageCount > 0,
+            try !database.isSound()
+        else { return false }
+        let undone = SharedBytes(undoing: journal, in: raw, of: database.bytes)
+        return try database.faultCount(undone) == 0
+    }
 
     private func judge(
         _ journal: RollbackJournal,
@@ -253,13 +287,16 @@ package struct JournalOwnership {
         guard journal.pageSize == form.pageSize else { return .pageSize }
         let pageCount = max(journal.originalPageCount, database.pageCount)
         var isChanged = database.pageCount != journal.originalPageCount
+        var (acceptedCount, isDamaged) = (0, false)
         for number in journal.pages {
             guard let page = try journal.page(number, in: raw) else { return nil }
             guard database.accepts(page, number: number, pageCount: pageCount),
                 number > 1 || page.starts(with: database.mark)
             else {
-                return database.mismatch(try journal.page(1, in: raw))
+                isDamaged = true
+                continue
             }
+            acceptedCount += 1
             guard !isChanged else { continue }
             let current = try database.page(number)
             // SQLite encrypts a page once more for the journal.
@@ -268,21 +305,36 @@ package struct JournalOwnership {
                 && current.flatMap { form.content($0, number: number) }
                     != form.content(page, number: number)
         }
+        guard !isDamaged else {
+            return form.provesPages && acceptedCount > 0
+                ? .damaged : database.mismatch(try journal.page(1, in: raw))
+        }
         // Undoing may be part of what others do.
         guard isChanged, try !isInUse() else { return nil }
+        guard !journal.isDamaged else { return .damaged }
         let hasEveryPage = journal.offsets.hasEveryPage(
             of: journal.originalPageCount,
             pageSize: form.pageSize
         )
         guard try hasEveryPage || database.hasIntactPage() else { return .database }
         let undone = SharedBytes(undoing: journal, in: raw, of: database.bytes)
-        guard try !database.isSound(undone), try database.isSound() else {
-            return nil
-        }
-        return .state
+        let faultCount = try database.faultCount(undone)
+        guard faultCount > 0 else { return nil }
+        if try faultCount > database.faultCount() { return .state }
+        // Whether records are missing can't be told of one that doesn't count them.
+        return journal.isCounted ? nil : .damaged
     }
 
     // MARK: - Write-Ahead Log
+
+    /// Whether a log was written before the database was, or was replaced. SQLite writes the log's pages into
+    /// the database only after it has written the log.
+    private func isOlder(_ log: RawFile) throws -> Bool {
+        var status = stat()
+        guard stat(log.path, &status) == 0 else { return false }
+        let (own, database) = (status.st_mtim, try file.status.st_mtim)
+        return (own.tv_sec, own.tv_nsec) < (database.tv_sec, database.tv_nsec)
+    }
 
     private func judge(
         _ log: WriteAheadLog,
@@ -335,10 +387,16 @@ package struct JournalOwnership {
         // changes it back.
         // <https://www.sqlite.org/fileformat.html#file_format_version_numbers>
         if !header.usesLog, first?.usesLog == true { return .state }
-        if isNext == false, counter != header.changeCounter { return .state }
+        // Other libraries count on from the decrypted page.
+        let continues =
+            isNext != false || counter == header.changeCounter
+            || counter == header.changeCounter &+ 1
+        // After ROLLBACK TO, SQLCipher counts on from a number that is kept nowhere. Then only the pages can
+        // tell, and which was written last.
+        guard try continues || database.isEncrypted && !isOlder(raw) else { return .state }
         let size = header.pageCount ?? database.pageCount
         guard sizes.fits(size, mayShrink: header.hasPointerMaps) else { return .state }
-        guard max(size, log.databaseSize) <= Self.mostCheckedPages else { return nil }
+        guard max(size, log.databaseSize) <= Self.mostCheckedPages || !continues else { return nil }
         let replayed = SharedBytes(replaying: log, in: raw, over: database.bytes)
         return try database.isSound(replayed) || !database.isSound() ? nil : .state
     }
@@ -393,15 +451,15 @@ extension [UInt8] {
     /// Whether a decrypted page, other than the first, looks like one of a database: of a tree, or one
     /// that begins with the number of another page. <https://www.sqlite.org/fileformat.html>
     fileprivate func isPage(usableSize: Int, pageCount: Int) -> Bool {
-        switch first {
-        case 2, 5, 10, 13:
-            let headerCount = self[0] < 8 ? 12 : 8
+        guard let kind = first else { return false }
+        if [2, 5, 10, 13].contains(kind) {
+            let headerCount = kind < 8 ? 12 : 8
             let start = half(5) == 0 ? 65536 : half(5)
             if headerCount + 2 * half(3) <= start, start <= usableSize { return true }
-        case 1, 3, 4:
-            // A pointer map: each entry has a kind and the number of a page.
-            if self[1...4].reduce(0, { $0 << 8 | Int($1) }) <= pageCount { return true }
-        default: break
+        }
+        // A pointer map: each entry has a kind and the number of a page.
+        if (1...5).contains(kind), self[1...4].reduce(0, { $0 << 8 | Int($1) }) <= pageCount {
+            return true
         }
         return Int(word(0)) <= pageCount
     }

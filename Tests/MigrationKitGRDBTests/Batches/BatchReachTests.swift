@@ -440,6 +440,24 @@ import Testing
             """,
             "UPDATE address SET done = 1 WHERE done IS NULL", "changes() in the trigger 'counted'"
         ),
+        // An aggregate whose columns are the statement's own is the statement's, even in a subquery.
+        (
+            "",
+            """
+            INSERT INTO log SELECT id, (SELECT max(address.city)) FROM address
+            WHERE id NOT IN (SELECT address FROM log)
+            """,
+            "depends on all rows"
+        ),
+        (
+            "",
+            """
+            WITH few AS (SELECT id FROM person)
+            INSERT INTO log SELECT id, (SELECT count(address.id) FROM few) FROM address
+            WHERE id NOT IN (SELECT address FROM log)
+            """,
+            "depends on all rows"
+        ),
         // One time in the whole, one in each batch.
         (
             "", "UPDATE address SET modified = datetime('now') WHERE modified IS NULL",

@@ -97,6 +97,61 @@ import Testing
         #expect(try count() == "1000\nok")
     }
 
+    // MARK: - What Is Left of Former Changes
+
+    private let former = [
+        "UPDATE notes SET x = 'older'", "PRAGMA wal_checkpoint(RESTART)",
+        "UPDATE notes SET x = 'newer'", "PRAGMA wal_checkpoint(RESTART)",
+        "PRAGMA cache_size = 2",
+    ]
+
+    /// After a checkpoint, a log is written from its beginning. The frames behind the new ones belong to
+    /// transactions that are in the database.
+    @Test(arguments: [
+        ["UPDATE notes SET x = 'last' WHERE id < 100"],
+        // SQLite writes a page that is changed twice into the same frame, and corrects the sums only when
+        // it commits.
+        [
+            "BEGIN", "UPDATE notes SET x = 'never' WHERE id < 300",
+            "UPDATE notes SET x = 'NEVER' WHERE id < 300",
+        ],
+    ])
+    func framesOfAFormerUseOfTheLogDoNotCount(_ change: [String]) throws {
+        try make("wal")
+        try Crash.kill(
+            after: ["PRAGMA wal_autocheckpoint = 0"] + former + change,
+            of: folder.database,
+            key: key
+        )
+        let report = try salvage()
+        let isComplete = report.isComplete
+        #expect(isComplete && report.journal?.leftOut == nil, "\(report)")
+        let last = change.count == 1 ? 99 : 0
+        #expect(try count("x = 'last'") == "\(last)\nok")
+        #expect(try count("x = 'newer'") == "\(1000 - last)\nok")
+    }
+
+    /// A program that doesn't synchronize its journal doesn't count the records. Behind them, there may be
+    /// those of a former change.
+    @Test(arguments: [0, 2000]) func recordsOfAFormerChangeDoNotCount(_ cutCount: Int) throws {
+        try make("persist")
+        try Crash.kill(
+            after: [
+                "PRAGMA journal_mode = PERSIST", "PRAGMA synchronous = OFF",
+                "PRAGMA cache_size = 2", "UPDATE notes SET x = 'old ' || x",
+                "UPDATE notes SET x = 'new'", "BEGIN", "DELETE FROM notes WHERE id < 200",
+            ],
+            of: folder.database,
+            key: key
+        )
+        let journal = try folder.data("notes.db-journal")
+        try folder.write("notes.db-journal", journal.dropLast(cutCount))
+        let report = try salvage()
+        let isComplete = report.isComplete
+        #expect(isComplete, "\(report)")
+        #expect(try count("x = 'new'") == "1000\nok")
+    }
+
     // MARK: - A Journal of Another File
 
     @Test func oldLogBesideANewerFileIsLeftOut() throws {
