@@ -479,7 +479,7 @@ extension CipherSettings.KDFAlgorithm {
     /// Derives a key with PBKDF2 from a passphrase or another key.
     ///
     /// - Parameter output: Receives ``CipherSettings/keyCount`` bytes at its beginning.
-    /// - Throws: A `CocoaError` if libcrypto fails.
+    /// - Throws: ``LibCryptoError``.
     package func derive(
         from bytes: UnsafeRawBufferPointer,
         salt: [UInt8],
@@ -497,7 +497,7 @@ extension CipherSettings.KDFAlgorithm {
             Int32(CipherSettings.keyCount),
             output.baseAddress
         )
-        guard code == 1 else { throw CocoaError(.featureUnsupported) }
+        guard code == 1 else { throw LibCryptoError.refused }
     }
 }
 

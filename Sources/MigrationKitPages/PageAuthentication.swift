@@ -39,7 +39,7 @@ package final class PageAuthentication {
         let context = authenticationKey.withUnsafeBytes {
             clibcrypto_hmac_new(cipher.hmacAlgorithm.digest, $0.baseAddress, $0.count)
         }
-        guard let context else { throw CocoaError(.featureUnsupported) }
+        guard let context else { throw LibCryptoError.refused }
         self.context = context
     }
 

@@ -27,7 +27,7 @@ package final class PageCipher {
     package init(key: DatabaseKey, cipher: CipherSettings, isEncrypting: Bool = false) throws {
         self.cipher = cipher
         partialKey = cipher.isOfMultipleCiphers ? key : nil
-        guard let context = EVP_CIPHER_CTX_new() else { throw CocoaError(.featureUnsupported) }
+        guard let context = EVP_CIPHER_CTX_new() else { throw LibCryptoError.refused }
         self.context = context
         let code = key.secret.withUnsafeBytes { key in
             EVP_CipherInit_ex2(
@@ -39,7 +39,7 @@ package final class PageCipher {
                 nil
             )
         }
-        guard code == 1 else { throw CocoaError(.featureUnsupported) }
+        guard code == 1 else { throw LibCryptoError.refused }
     }
 
     deinit {

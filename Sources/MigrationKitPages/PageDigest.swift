@@ -13,10 +13,10 @@ final class PageDigest {
 
     /// - Parameter key: 16 bytes.
     init(key: [UInt8]) throws {
-        guard let context = EVP_CIPHER_CTX_new() else { throw CocoaError(.featureUnsupported) }
+        guard let context = EVP_CIPHER_CTX_new() else { throw LibCryptoError.refused }
         self.context = context
         guard EVP_EncryptInit_ex2(context, EVP_aes_128_gcm(), key, nil, nil) == 1 else {
-            throw CocoaError(.featureUnsupported)
+            throw LibCryptoError.refused
         }
     }
 
@@ -55,7 +55,7 @@ final class PageDigest {
                 }
             }
         }
-        guard isComputed else { throw CocoaError(.featureUnsupported) }
+        guard isComputed else { throw LibCryptoError.refused }
         return digest
     }
 }

@@ -123,7 +123,7 @@ package final class PageRewriting: Sendable {
                 page.copyBytes(from: encryption.salt)
             }
             guard thread.encryption.transform(page, number: number) else {
-                throw CocoaError(.featureUnsupported)
+                throw LibCryptoError.refused
             }
         }
         // Once a page is damaged, the others are only looked at.

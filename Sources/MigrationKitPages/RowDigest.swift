@@ -10,11 +10,11 @@ package final class RowDigest {
     private var buffer: [UInt8] = []
 
     package init() throws {
-        guard let context = EVP_MD_CTX_new() else { throw CocoaError(.featureUnsupported) }
+        guard let context = EVP_MD_CTX_new() else { throw LibCryptoError.refused }
         self.context = context
         buffer.reserveCapacity(Self.capacity + 64)
         guard EVP_DigestInit_ex2(context, EVP_sha256(), nil) == 1 else {
-            throw CocoaError(.featureUnsupported)
+            throw LibCryptoError.refused
         }
     }
 
@@ -59,7 +59,7 @@ package final class RowDigest {
         try flush()
         var digest = [UInt8](repeating: 0, count: 32)
         guard EVP_DigestFinal_ex(context, &digest, nil) == 1 else {
-            throw CocoaError(.featureUnsupported)
+            throw LibCryptoError.refused
         }
         return digest
     }
@@ -89,7 +89,7 @@ package final class RowDigest {
 
     private func update(_ bytes: UnsafeRawBufferPointer) throws {
         guard EVP_DigestUpdate(context, bytes.baseAddress, bytes.count) == 1 else {
-            throw CocoaError(.featureUnsupported)
+            throw LibCryptoError.refused
         }
     }
 }

@@ -129,7 +129,7 @@ import Testing
 
     @Test func noIterationIsRefused() {
         for algorithm in Algorithm.allCases {
-            #expect(throws: CocoaError.self) {
+            #expect(throws: LibCryptoError.self) {
                 try derive(algorithm, bytes(8), bytes(16), iterations: 0)
             }
         }

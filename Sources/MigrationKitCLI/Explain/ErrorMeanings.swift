@@ -226,7 +226,7 @@ extension ErrorMeaning {
         keyNotFound 69: The secret store is unlocked and has no such key.
         noBus 69: There is no session bus on which to reach a secret store.
         noCollection 69: The secret store has no such collection.
-        noDerivation 69: libcrypto can't derive a key.
+        noDerivation 69: libcrypto refuses to derive a key, or another computation.
         noGit 69: There is no git, which --base needs.
         noKeyOpens 69: No key that was tried opens the database.
         noSecretPortal 69: The sandbox has no portal that keeps a secret for the program.

@@ -82,7 +82,11 @@ struct StoreLaunch {
             ) {
                 try file.checkLink()
                 guard try (file.look().recoveredSize ?? 0) == 0 else { return nil }
-                return try open(store.path, keyOfNewFile(), options(createsFile: true))
+                let entry = try entryOfNewFile()
+                let key = try entry.key(assuming: store.keyForm)
+                let writer = try open(store.path, key, options(createsFile: true))
+                KeyRecord.keep(entry.item, in: store.keyStore, beside: file)
+                return writer
             }
         } catch FileLock.Failure.held(let processIdentifier) {
             throw EncryptedStoreError.launchInProgress(
@@ -98,10 +102,10 @@ struct StoreLaunch {
         }
     }
 
-    private func keyOfNewFile() throws -> DatabaseKey {
+    private func entryOfNewFile() throws -> KeyEntry {
         let lookUps = store.keyStore.endingLookUps(by: cancellation)
         do {
-            if let found = try entry(in: lookUps) { return try found.key(assuming: store.keyForm) }
+            if let found = try entry(in: lookUps) { return found }
         } catch KeyStoreError.noCollection("default") {
             // Storing the key makes one, if the user wants it.
         }
@@ -121,11 +125,7 @@ struct StoreLaunch {
             )
         } catch KeyStoreError.itemExists {
             // Another process has stored one since the check. It may have a database already.
-            return try store.keyStore.key(
-                service: store.service,
-                account: store.account,
-                assuming: store.keyForm
-            )
+            return try store.keyStore.entry(service: store.service, account: store.account)
         }
         guard let kept = try entry(in: store.keyStore), kept.text == key.stored() else {
             throw EncryptedStoreError.keyNotKept(
@@ -136,7 +136,7 @@ struct StoreLaunch {
         }
         // As the next launch will read it, even if the key store dropped the attribute with its
         // form.
-        return try kept.key(assuming: store.keyForm)
+        return kept
     }
 
     // MARK: -

@@ -46,6 +46,19 @@ import Testing
         )
     }
 
+    @Test func theFirstLaunchWritesIt() throws {
+        let database = try RotatedDatabase()
+        let launched = try TestSupport.run(
+            builtExecutable("FirstLaunchProbe"),
+            [database.tool.folder.path("new.db"), "fresh"],
+            environment: database.tool.environment
+        )
+        #expect(launched.status == 0, "\(launched)")
+        let data = try database.tool.folder.data("new.db-key-record")
+        let record = try JSONSerialization.jsonObject(with: data) as? [String: Any]
+        #expect(record?["account"] as? String == "fresh")
+    }
+
     @Test func itFollowsTheItem() throws {
         let database = try RotatedDatabase()
         #expect(try database.launch().status == 0)
