@@ -67,9 +67,14 @@ extension MigrationDatabaseOpenOptions {
         in context: CommandContext
     ) throws -> CipherSettings {
         func opening(with cipher: CipherSettings) throws -> CipherSettings {
-            var options = EncryptedDatabase.Options(cipher: cipher)
-            options.isForReading = true
-            try EncryptedDatabase.open(path, key: key, options: options).close()
+            // Without undoing anything. Only where nothing can be written, the file is read in place.
+            var options = EncryptedDatabase.Options(isReadOnly: true, cipher: cipher)
+            do {
+                try EncryptedDatabase.open(path, key: key, options: options).close()
+            } catch EncryptedDatabaseError.readOnlyFolder {
+                (options.isReadOnly, options.isForReading) = (false, true)
+                try EncryptedDatabase.open(path, key: key, options: options).close()
+            }
             return cipher
         }
         do {
