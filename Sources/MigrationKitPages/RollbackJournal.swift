@@ -30,7 +30,10 @@ package struct RollbackJournal {
 
     /// The header, if a file begins with one, and its change isn't finished.
     package static func header(of file: RawFile) throws(EncryptedDatabaseError) -> [UInt8]? {
-        try joining(of: file) == .committed ? nil : anyHeader(of: file)
+        guard let header = try anyHeader(of: file), try joining(of: file) != .committed else {
+            return nil
+        }
+        return header
     }
 
     private static func anyHeader(of file: RawFile) throws(EncryptedDatabaseError) -> [UInt8]? {
@@ -98,8 +101,9 @@ package struct RollbackJournal {
         try self.init(file, header)
     }
 
-    /// Reads a journal whose super-journal is gone, so that SQLite takes its change for a finished one.
-    package init?(ofCommitted file: RawFile) throws(EncryptedDatabaseError) {
+    /// Reads a journal whatever ``joining(of:)`` says: if its super-journal is gone, SQLite takes its change
+    /// for a finished one.
+    package init?(evenIfCommitted file: RawFile) throws(EncryptedDatabaseError) {
         guard let header = try Self.anyHeader(of: file) else { return nil }
         try self.init(file, header)
     }

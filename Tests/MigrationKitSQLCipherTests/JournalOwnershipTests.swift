@@ -62,6 +62,10 @@ import Testing
         try folder.write("notes.db", folder.data(name))
     }
 
+    private func salvage() throws -> SalvageReport {
+        try DatabaseSalvage(path, to: folder.path("new.db"), form: .encrypted(key.key)).run()
+    }
+
     /// Opens, restores and backs up the database: nothing of that may change anything.
     private func expect(
         _ mismatch: JournalMismatch,
@@ -220,12 +224,8 @@ import Testing
         let newer = try folder.databaseData()
         try replace(by: "older.db")
         try expect(.state, "-journal")
-        let salvage = try DatabaseSalvage(
-            path,
-            to: folder.path("new.db"),
-            form: .encrypted(key.key)
-        ).run()
-        #expect(salvage.journal?.leftOut == .otherTime)
+        let report = try salvage()
+        #expect(report.journal?.leftOut == .otherTime)
         try folder.write("notes.db", newer)
         #expect(try rows() == ["zettel"])
     }
@@ -267,11 +267,7 @@ import Testing
         damage.apply(to: &journal)
         try folder.write("notes.db-journal", journal)
         try expect(.damaged, "-journal", isSound: false)
-        let report = try DatabaseSalvage(
-            path,
-            to: folder.path("new.db"),
-            form: .encrypted(key.key)
-        ).run()
+        let report = try salvage()
         let isComplete = report.isComplete
         #expect(!isComplete && report.journal?.leftOut == nil, "\(report)")
     }
@@ -366,14 +362,20 @@ import Testing
         journal += Crash.journalEnd(naming: Array((path + "-mj0123459AB").utf8))
         try folder.write("notes.db-journal", journal)
         try expect(.superJournal, "-journal", isSound: false)
-        let report = try DatabaseSalvage(
-            path,
-            to: folder.path("new.db"),
-            form: .encrypted(key.key)
-        ).run()
+        let report = try salvage()
         let isComplete = report.isComplete
         #expect(isComplete, "\(report)")
         #expect(report.tables.first { $0.name == "many" }?.rowCount == 40)
+    }
+
+    /// With a journal that isn't removed, what a finished transaction over several databases has left says
+    /// nothing, wherever its super-journal was.
+    @Test func theNameInAFinishedJournalSaysNothing() throws {
+        try make()
+        var journal = Data(count: 8) + Crash.journalOfNothing.dropFirst(8)
+        journal += Crash.journalEnd(naming: Array("/nowhere/other.db-mj0123459AB".utf8))
+        try folder.write("notes.db-journal", journal)
+        #expect(try rows() == ["zettel"])
     }
 
     /// A copy was made while the database was at rest, and both were written since. Their first pages

@@ -245,14 +245,13 @@ package struct JournalOwnership {
     // MARK: - Rollback Journal
 
     private func judgeJournal(_ raw: RawFile, _ database: Database) throws -> JournalMismatch? {
-        switch try RollbackJournal.joining(of: raw) {
+        // A finished change may have left a name at the journal's end.
+        guard let journal = try RollbackJournal(evenIfCommitted: raw) else { return nil }
+        return switch try RollbackJournal.joining(of: raw) {
         case .moved: .superJournal
-        case .none, .unfinished: try RollbackJournal(raw).flatMap { try judge($0, raw, database) }
-        case .committed:
-            // A database that only the undoing makes sound wasn't left by a finished change.
-            try RollbackJournal(ofCommitted: raw).flatMap {
-                try isNeeded($0, raw, database) ? .superJournal : nil
-            }
+        case .none, .unfinished: try judge(journal, raw, database)
+        // A database that only the undoing makes sound wasn't left by a finished change.
+        case .committed: try isNeeded(journal, raw, database) ? .superJournal : nil
         }
     }
 
