@@ -82,72 +82,13 @@ enum KeyHelperAnswer {
 
         private mutating func string() throws -> Secret {
             try expect("\"")
-            // No escape is shorter than what it stands for.
-            return try Secret(capacity: max(0, line.count - place)) { memory in
-                var used = 0
-                func append(_ byte: UInt8) {
-                    memory[used] = byte
-                    used += 1
-                }
-                while place < line.count {
-                    let byte = line[place]
-                    place += 1
-                    switch byte {
-                    case UInt8(ascii: "\""): return used
-                    case UInt8(ascii: "\\"): try escape(append)
-                    case 0..<0x20: throw unusable("a string has a control character")
-                    default: append(byte)
-                    }
-                }
-                throw unusable("a string has no end")
+            var reader = JSONStringReader(line, at: place)
+            defer { place = reader.place }
+            do {
+                return try reader.string()
+            } catch let flaw as JSONStringReader.Flaw {
+                throw unusable(flaw.reason)
             }
-        }
-
-        private mutating func escape(_ append: (UInt8) -> Void) throws {
-            guard place < line.count else { throw unusable("a string has no end") }
-            let byte = line[place]
-            place += 1
-            switch byte {
-            case UInt8(ascii: "\""), UInt8(ascii: "\\"), UInt8(ascii: "/"): append(byte)
-            case UInt8(ascii: "b"): append(0x08)
-            case UInt8(ascii: "f"): append(0x0C)
-            case UInt8(ascii: "n"): append(0x0A)
-            case UInt8(ascii: "r"): append(0x0D)
-            case UInt8(ascii: "t"): append(0x09)
-            case UInt8(ascii: "u"): UTF8.encode(try scalar())?.forEach(append)
-            default: throw unusable("a string has an unknown escape")
-            }
-        }
-
-        /// What follows `\u`: four digits, or two such escapes for a character beyond U+FFFF.
-        private mutating func scalar() throws -> Unicode.Scalar {
-            var value = try fourDigits()
-            if (0xD800..<0xDC00).contains(value), place + 1 < line.count,
-                line[place] == UInt8(ascii: "\\"), line[place + 1] == UInt8(ascii: "u")
-            {
-                place += 2
-                let low = try fourDigits()
-                guard (0xDC00..<0xE000).contains(low) else {
-                    throw unusable("a string has half a surrogate pair")
-                }
-                value = 0x10000 + (value - 0xD800) << 10 + (low - 0xDC00)
-            }
-            guard let scalar = Unicode.Scalar(value) else {
-                throw unusable("a string has half a surrogate pair")
-            }
-            return scalar
-        }
-
-        private mutating func fourDigits() throws -> UInt32 {
-            var value: UInt32 = 0
-            for _ in 0..<4 {
-                guard place < line.count, let digit = Hexadecimal.value(line[place]) else {
-                    throw unusable("a string has an unknown escape")
-                }
-                value = value << 4 | UInt32(digit)
-                place += 1
-            }
-            return value
         }
     }
 }

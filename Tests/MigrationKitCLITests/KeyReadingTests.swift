@@ -74,15 +74,8 @@ import Testing
         #expect(try tool.folder.data("kept") == Data(tool.password.utf8))
     }
 
-    private func tool(isRawKey: Bool) throws -> Tool {
-        try Tool(
-            environment: ["DBUS_SESSION_BUS_ADDRESS": "unix:path=/nonexistent"],
-            isRawKey: isRawKey
-        )
-    }
-
     @Test(arguments: notations) func rawKeysOfOtherProgramsAreFound(_ notation: Notation) throws {
-        let tool = try tool(isRawKey: true)
+        let tool = try Tool.withoutSecretStore(isRawKey: true)
         _ = try tool.shell("CREATE TABLE t(a);")
         let digits = Array(tool.password)
         let bytes = stride(from: 0, to: digits.count, by: 2).compactMap {
@@ -94,7 +87,7 @@ import Testing
 
     /// A line feed at the end of the bytes was taken for the end of a line.
     @Test func bytesMayEndLikeALine() throws {
-        let tool = try tool(isRawKey: true)
+        let tool = try Tool.withoutSecretStore(isRawKey: true)
         let digits = ToolFolder.randomDigits(count: 60) + "0d0a"
         try tool.folder.write("password", digits.utf8)
         _ = try SQLCipherShell.run(tool.database, key: "x'\(digits)'", "CREATE TABLE t(a);")
@@ -115,7 +108,7 @@ import Testing
         ("text in NFD", "NFC"), ("text with its line feed", "PASSPHRASE"),
     ])
     func passphrasesOfOtherProgramsAreFound(_ notation: String, _ text: String) throws {
-        let tool = try tool(isRawKey: false)
+        let tool = try Tool.withoutSecretStore(isRawKey: false)
         let passphrase = "Zettel für später \(tool.password)"
         var key = passphrase.decomposedStringWithCanonicalMapping
         if notation != "text in NFD" { key = "Zettel \(tool.password)" }
@@ -133,7 +126,7 @@ import Testing
 
     /// What this tool has written has one meaning, and a text that opens nothing is no key.
     @Test func nothingIsGuessed() throws {
-        let tool = try tool(isRawKey: true)
+        let tool = try Tool.withoutSecretStore(isRawKey: true)
         _ = try tool.shell("CREATE TABLE t(a);")
         try tool.folder.write("written", "0x\(ToolFolder.randomDigits(count: 64))".utf8)
         let file = tool.folder.path("written")

@@ -13,6 +13,14 @@ struct Tool: FolderTool {
 }
 
 extension Tool {
+    /// The tool where there is no secret store.
+    static func withoutSecretStore(isRawKey: Bool) throws -> Tool {
+        try Tool(
+            environment: ["DBUS_SESSION_BUS_ADDRESS": "unix:path=/nonexistent"],
+            isRawKey: isRawKey
+        )
+    }
+
     /// Names a settings file, which is empty, to the commands.
     mutating func useSettings() throws {
         environment["MIGRATIONKIT_CONFIG"] = folder.path("migrationkit.toml")

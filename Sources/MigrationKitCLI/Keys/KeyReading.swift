@@ -38,17 +38,11 @@ private struct Readings {
 
     /// - Parameter notation: How the text was written; `nil` for the secret itself.
     mutating func add(_ text: Secret, _ notation: String?) {
-        add(try? .rawKey(hexadecimal: text), notation)
-        add(try? .passphrase(text), notation)
+        addText(text, notation, plain: notation)
         add(try? .rawKey(bytes: text), notation ?? "\(text.count) bytes")
-        addDigits(text, notation)
-        addBase64(text, notation)
         let bare = text.withoutSurroundings
         if bare != text {
-            add(try? .rawKey(hexadecimal: bare), notation ?? "text in quotes or spaces")
-            add(try? .passphrase(bare), notation ?? "text in quotes or spaces")
-            addDigits(bare, notation)
-            addBase64(bare, notation)
+            addText(bare, notation, plain: notation ?? "text in quotes or spaces")
         }
         guard notation == nil else { return }
         for value in bare.stringsOfJSON { add(value, "a field of JSON") }
@@ -59,6 +53,14 @@ private struct Readings {
             add(try? .rawKey(bytes: whole), "\(whole.count) bytes")
         }
         add(try? .passphrase(text.appending("\n")), "text with its line feed")
+    }
+
+    /// - Parameter plain: How it was written if it is a passphrase, or a raw key's digits.
+    private mutating func addText(_ text: Secret, _ notation: String?, plain: String?) {
+        add(try? .rawKey(hexadecimal: text), plain)
+        add(try? .passphrase(text), plain)
+        addDigits(text, notation)
+        addBase64(text, notation)
     }
 
     /// A raw key as in SQL, or as a number.
@@ -186,68 +188,22 @@ extension Secret {
         }
     }
 
-    /// The strings that a JSON document has as values, at most 64.
-    ///
-    /// Only quotes and colons are looked at: a copy of the document as text couldn't be wiped.
+    /// The strings that a JSON document has as values, at most 64. Only quotes and colons are looked at.
     fileprivate var stringsOfJSON: [Secret] {
         withUnsafeBytes { bytes in
             guard let first = bytes.first, [UInt8(ascii: "{"), UInt8(ascii: "[")].contains(first)
             else { return [] }
             var (found, place) = ([Secret](), 1)
             while place < bytes.count, found.count < 64 {
-                defer { place += 1 }
-                guard bytes[place] == UInt8(ascii: "\"") else { continue }
-                let start = place + 1
-                var end = start
-                while end < bytes.count, bytes[end] != UInt8(ascii: "\"") {
-                    end += bytes[end] == UInt8(ascii: "\\") ? 2 : 1
-                }
-                guard end < bytes.count else { return found }
-                place = end
-                let next = bytes[(end + 1)...].first { ![9, 10, 13, 32].contains($0) }
-                guard next != UInt8(ascii: ":"), end > start else { continue }
-                found.append(Self.unescaped(UnsafeRawBufferPointer(rebasing: bytes[start..<end])))
+                place += 1
+                guard bytes[place - 1] == UInt8(ascii: "\"") else { continue }
+                var reader = JSONStringReader(bytes, at: place)
+                guard let string = try? reader.string() else { return found }
+                place = reader.place
+                let next = bytes[place...].first { ![9, 10, 13, 32].contains($0) }
+                if next != UInt8(ascii: ":"), !string.isEmpty { found.append(string) }
             }
             return found
-        }
-    }
-
-    /// <https://www.rfc-editor.org/rfc/rfc8259#section-7>
-    private static func unescaped(_ text: UnsafeRawBufferPointer) -> Secret {
-        Secret(capacity: text.count) { memory in
-            var (place, count) = (0, 0)
-            func put(_ byte: UInt8) {
-                memory[count] = byte
-                count += 1
-            }
-            while place < text.count {
-                let byte = text[place]
-                place += 1
-                guard byte == UInt8(ascii: "\\"), place < text.count else {
-                    put(byte)
-                    continue
-                }
-                let escaped = text[place]
-                place += 1
-                switch escaped {
-                case UInt8(ascii: "n"): put(10)
-                case UInt8(ascii: "r"): put(13)
-                case UInt8(ascii: "t"): put(9)
-                case UInt8(ascii: "b"): put(8)
-                case UInt8(ascii: "f"): put(12)
-                case UInt8(ascii: "u"):
-                    let digits = text[place..<min(place + 4, text.count)]
-                    let code = digits.reduce(UInt32(0)) {
-                        $0 << 4 | UInt32(Character(Unicode.Scalar($1)).hexDigitValue ?? 0)
-                    }
-                    place += digits.count
-                    // Never longer than the six bytes of the escape. Halves of a pair don't stand for a
-                    // character by themselves.
-                    if let scalar = Unicode.Scalar(code) { UTF8.encode(scalar)?.forEach(put) }
-                default: put(escaped)
-                }
-            }
-            return count
         }
     }
 
