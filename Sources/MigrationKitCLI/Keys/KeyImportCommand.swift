@@ -82,8 +82,8 @@ struct KeyImportCommand: DatabaseUsing {
     func run(in context: CommandContext) throws {
         context.settingsSource.use(settings.config)
         let item = try output == nil ? namedItem(in: context) : nil
-        let (key, notation) = try read(in: context)
-        let checked = try database.check(opensWith: key, in: context)
+        let (key, notation, proven) = try read(in: context)
+        let checked = try proven ?? database.check(opensWith: key, in: context)
         let stored: KeyItem?
         let replaced: Bool
         if let output {
@@ -155,8 +155,10 @@ struct KeyImportCommand: DatabaseUsing {
 
     // MARK: - Reading
 
-    /// - Returns: Also how another program wrote the key.
-    private func read(in context: CommandContext) throws -> (DatabaseKey, notation: String?) {
+    /// - Returns: Also how another program wrote the key, and the database that it is known to open.
+    private func read(
+        in context: CommandContext
+    ) throws -> (DatabaseKey, notation: String?, proven: String?) {
         guard let file else {
             guard let path = try path(in: context) else { throw CommandError.noRecoveryCopy }
             let hunt = KeyHunt(
@@ -169,7 +171,7 @@ struct KeyImportCommand: DatabaseUsing {
             )
             let (candidates, match) = try hunt.run()
             let reading = candidates.lazy.flatMap(\.readings).first { $0.key == match.key }
-            return (match.key, reading?.notation)
+            return (match.key, reading?.notation, path)
         }
         let copy = try RecoveryContainer.read(file)
         let name = file == "-" ? "standard input" : "\"\(file)\""
@@ -184,7 +186,7 @@ struct KeyImportCommand: DatabaseUsing {
                 try search.first(of: readings.map { [$0.key] }, .usual, options: $0)
             }
             guard let match else { throw CommandError.copyOpensNothing(path: path) }
-            return (match.key, readings[match.index].notation)
+            return (match.key, readings[match.index].notation, path)
         }
         let source = try recovery.source(in: context, noPrompt: keychain.noPrompt)
         let key = try RecoveryContainer.open(
@@ -192,7 +194,7 @@ struct KeyImportCommand: DatabaseUsing {
             with: RecoveryPassphraseOptions.read(source, isNew: false),
             named: name
         )
-        return (key, nil)
+        return (key, nil, nil)
     }
 
     /// The named database, if there is one with content.

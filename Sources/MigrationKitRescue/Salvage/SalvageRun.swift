@@ -223,11 +223,12 @@ struct SalvageRun {
             return (try candidate(nil, PageVersions()), journal)
         }
         var with = try candidate(beside, versions)
-        if kind == .writeAheadLog, let log = beside, !versions.damagedFrames.isEmpty {
+        if kind == .writeAheadLog, let log = beside, !versions.damagedFrames.isEmpty, !with.isSound
+        {
             // What SQLite reads of it: the frames before the first damaged one.
             let intact = try PageVersions(log: log, form: form, untilDamage: true, tick: tick)
             let sqlites = try candidate(log, intact)
-            if !with.isSound, sqlites.isSound, sqlites.rowCount > with.rowCount { with = sqlites }
+            if sqlites.isSound, sqlites.rowCount > with.rowCount { with = sqlites }
         }
         guard files.main != nil else { return (with, journal) }
         let without = try candidate(nil, PageVersions())
