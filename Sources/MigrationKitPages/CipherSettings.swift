@@ -61,14 +61,14 @@ public struct CipherSettings: Hashable, Sendable {
 
     /// How many bytes at the beginning of the file are neither encrypted nor authenticated; 0 if the
     /// salt is there.
-    public let plaintextHeaderSize: Int
+    public private(set) var plaintextHeaderSize: Int
 
     /// The 16 bytes of the salt of a file with a plaintext header; `nil` if a raw key contains it.
-    public let salt: [UInt8]?
+    public private(set) var salt: [UInt8]?
 
     /// Whether HMACs contain a page's number with its highest byte first: `PRAGMA cipher_hmac_pgno = be`,
     /// which SQLCipher deprecates. Only a search finds it; there is no option for it.
-    package private(set) var hasBigEndianNumbers = false
+    package internal(set) var hasBigEndianNumbers = false
 
     /// Whether the first page is as SQLite3 Multiple Ciphers writes it unless its `legacy` is set: eight bytes
     /// after the salt aren't encrypted. SQLCipher can't read that page, and all others are its own.
@@ -175,7 +175,7 @@ public struct CipherSettings: Hashable, Sendable {
     }
 
     /// Nothing is checked.
-    private init(
+    init(
         unchecked compatibility: Int,
         pageSize: Int,
         kdfIterations: Int,
@@ -221,17 +221,8 @@ extension CipherSettings {
     ///   - size: A possible size.
     ///   - salt: `nil` if a raw key has it, or if there is no header.
     package func with(plaintextHeaderSize size: Int, salt: [UInt8]?) -> CipherSettings {
-        var settings = CipherSettings(
-            unchecked: compatibility,
-            pageSize: pageSize,
-            kdfIterations: kdfIterations,
-            kdfAlgorithm: kdfAlgorithm,
-            hmacAlgorithm: hmacAlgorithm,
-            plaintextHeaderSize: size,
-            salt: salt
-        )
-        settings.hasBigEndianNumbers = hasBigEndianNumbers
-        settings.isOfMultipleCiphers = isOfMultipleCiphers
+        var settings = self
+        (settings.plaintextHeaderSize, settings.salt) = (size, salt)
         return settings
     }
 
@@ -292,64 +283,6 @@ extension CipherSettings {
         let versions = Self.versions.filter { !hasPlaintextHeader || $0.hmacAlgorithm != .off }
             .map { $0.with(plaintextHeaderSize: plaintextHeaderSize, salt: salt) }
         return [self] + versions.filter { $0 != self }
-    }
-
-    /// Settings that programs have chosen beside the versions' own, in groups with one derivation each, the
-    /// quickest first. They have the header and the salt of these.
-    ///
-    /// The iterations are the versions' own, round numbers, and those of OWASP's advice over the years.
-    /// <https://cheatsheetseries.owasp.org/cheatsheets/Password_Storage_Cheat_Sheet.html#pbkdf2>
-    package var unusual: [[CipherSettings]] {
-        let common = [
-            1, 2, 10, 100, 1_000, 2_000, 4_000, 5_000, 8_000, 10_000, 16_000, 20_000, 32_000,
-            50_000,
-            64_000, 65_536, 100_000, 128_000, 150_000, 200_000, 256_000,
-        ]
-        let more: [KDFAlgorithm: [Int]] = [
-            .sha256: [250_000, 300_000, 310_000, 500_000, 600_000, 1_000_000],
-            .sha512: [120_000, 210_000, 250_000, 300_000, 500_000, 600_000, 1_000_000],
-        ]
-        let derivations = KDFAlgorithm.allCases.flatMap { algorithm in
-            (common + (more[algorithm] ?? [])).map {
-                KeyDerivation(algorithm: algorithm, iterations: $0)
-            }
-        }
-        return derivations.sorted { $0.iterations < $1.iterations }.map(unusual)
-    }
-
-    /// Settings that take no other derivation of a key: other page sizes and HMACs and, for a raw key, other
-    /// hash functions, since only the HMAC's key is derived from it.
-    package func unusual(for key: DatabaseKey) -> [CipherSettings] {
-        guard key.form == .rawKey else { return unusual(keyDerivation) }
-        return KDFAlgorithm.allCases.flatMap {
-            unusual(KeyDerivation(algorithm: $0, iterations: kdfIterations))
-        }
-    }
-
-    /// All sizes and HMACs of pages with one derivation, those of the versions first.
-    package func unusual(_ derivation: KeyDerivation) -> [CipherSettings] {
-        // Behind a plaintext header, what decrypts doesn't show whether there are HMACs.
-        let hmacs: [HMACAlgorithm] =
-            [.sha512, .sha1, .sha256] + (hasPlaintextHeader ? [] : [.off])
-        let little = [4096, 1024, 8192, 65536, 2048, 16384, 32768].flatMap { size in
-            hmacs.map { hmac in
-                CipherSettings(
-                    unchecked: derivation.algorithm == .sha1 ? 3 : 4,
-                    pageSize: size,
-                    kdfIterations: derivation.iterations,
-                    kdfAlgorithm: derivation.algorithm,
-                    hmacAlgorithm: hmac,
-                    plaintextHeaderSize: plaintextHeaderSize,
-                    salt: salt
-                )
-            }
-        }
-        let big = little.filter { $0.hmacAlgorithm != .off }.map {
-            var settings = $0
-            settings.hasBigEndianNumbers = true
-            return settings
-        }
-        return little + big
     }
 
     /// Where the encrypted part of the first page begins: after the salt, or the header.

@@ -40,9 +40,8 @@ package struct DatabaseHeader {
         let end = page.count - cipher.reservedCount
         let vector = Array(page[end..<(end + CipherSettings.vectorCount)])
         // Whole cipher blocks only.
-        let encrypted = Array(
-            page[cipher.encryptedStart..<(cipher.isOfMultipleCiphers ? 120 : 112)]
-        )
+        let blockCount = (Self.count - cipher.encryptedStart + 15) / 16
+        let encrypted = Array(page.dropFirst(cipher.encryptedStart).prefix(blockCount * 16))
         var plain = [UInt8](repeating: 0, count: encrypted.count)
         var count: Int32 = 0
         guard let context = EVP_CIPHER_CTX_new() else { return nil }

@@ -211,7 +211,7 @@ extension EncryptedDatabaseError: LocalizedError {
     }
 
     /// Statements of that library, after its key was set.
-    package static let multipleCiphersConversion =
+    private static let multipleCiphersConversion =
         "  PRAGMA cipher = 'sqlcipher'; PRAGMA legacy = 4; PRAGMA rekey = '…';"
 
     /// What to do about it.

@@ -67,10 +67,7 @@ import Testing
     private static let query = ["query", "--format=json", "SELECT count(*) AS n FROM t"]
 
     private func tool(_ file: File) throws -> Tool {
-        let tool = try Tool(
-            environment: ["DBUS_SESSION_BUS_ADDRESS": "unix:path=/nonexistent"],
-            isRawKey: file.isRawKey
-        )
+        let tool = try Tool.withoutSecretStore(isRawKey: file.isRawKey)
         _ = try SQLCipherShell.run(
             tool.database,
             key: tool.shellKey,
@@ -115,6 +112,27 @@ import Testing
         )
         #expect(read.status == 0, "\(read)")
         #expect(read.stderr.contains("has other settings: 4096-byte pages"))
+    }
+
+    /// What a killed program has begun stays as it is.
+    @Test func checkingAKeyUndoesNothing() throws {
+        let tool = try tool(File(pragmas: "", options: nil, isRawKey: true))
+        _ = try TestSupport.run(
+            "sqlcipher",
+            ["-batch", tool.database],
+            input: """
+                PRAGMA key = "\(tool.shellKey)"; PRAGMA cache_size = 2; BEGIN;
+                INSERT INTO t SELECT randomblob(3000) FROM t, t, t;
+                .shell kill -9 $PPID
+
+                """.utf8
+        )
+        let names = ["store.db", "store.db-journal"]
+        let before = try names.map(tool.folder.data)
+        let checked = try tool.run(["key", "check", "--json"] + tool.opening)
+        #expect(try checked.jsonError()["code"] as? String == "needsRecovery", "\(checked)")
+        #expect(try names.map(tool.folder.data) == before)
+        #expect(try tool.run(Self.query + tool.opening).status == 74)
     }
 
     @Test func aWrongKeyIsToldWithWhatWasTried() throws {

@@ -21,10 +21,7 @@ import Testing
 
     @Test(arguments: rows)
     func allGiveTheirAnswer(_ row: Row) throws {
-        let tool = try Tool(
-            environment: ["DBUS_SESSION_BUS_ADDRESS": "unix:path=/nonexistent"],
-            isRawKey: row.isRawKey
-        )
+        let tool = try Tool.withoutSecretStore(isRawKey: row.isRawKey)
         _ = try SQLCipherShell.run(
             tool.database,
             key: tool.shellKey,

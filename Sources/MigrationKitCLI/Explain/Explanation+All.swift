@@ -64,8 +64,7 @@ extension Explanation {
             ],
             codes: [
                 "olderFormat", "otherSettings", "multipleCiphers", "plaintextHeader",
-                "alreadyCurrent",
-                "unknownCipherSettings",
+                "alreadyCurrent", "unknownCipherSettings",
             ],
             meaning: """
                 The key is right, and the file was made with other settings than SQLCipher 4's: \

@@ -144,10 +144,11 @@ extension FileReport {
 
     /// The error of a key that doesn't open the file.
     fileprivate var wrongKey: EncryptedDatabaseError {
-        switch kind {
+        if let multipleCiphers {
+            return .multipleCiphers(path: path, ciphers: multipleCiphers, isKeyRight: false)
+        }
+        return switch kind {
         case .notADatabase: .notADatabase(path: path)
-        case _ where multipleCiphers != nil:
-            .multipleCiphers(path: path, ciphers: multipleCiphers ?? "", isKeyRight: false)
         case _ where hasPlaintextHeader: .wrongKeyOrSalt(path: path)
         default: .wrongKey(path: path)
         }

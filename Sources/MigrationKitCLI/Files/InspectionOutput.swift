@@ -134,7 +134,10 @@ struct InspectionText {
         """
 
     private static func kind(_ report: FileReport) -> String {
-        switch (report.kind, report.key) {
+        if let ciphers = report.multipleCiphers {
+            return "of SQLite3 Multiple Ciphers, encrypted with \(ciphers)"
+        }
+        return switch (report.kind, report.key) {
         case (.plaintext, _): "a SQLite database that is not encrypted"
         case (.empty, _): "empty: a new database to SQLite"
         case (.notADatabase, _): "not a database, or a truncated one"
@@ -142,8 +145,6 @@ struct InspectionText {
             "an encrypted database with a plaintext header"
         case (.encrypted, _) where report.hasPlaintextHeader:
             "encrypted after a plaintext header, as apps for Apple's systems do"
-        case (.encrypted, _) where report.multipleCiphers != nil:
-            "of SQLite3 Multiple Ciphers, encrypted with \(report.multipleCiphers ?? "")"
         case (.encrypted, .opens): "an encrypted database"
         case (.encrypted, _): "encrypted, or not a database"
         }

@@ -78,12 +78,12 @@ package struct KeySearch: Sendable {
             if let index = usual.firstIndex(where: { $0.usual[0].keyDerivation == derivation }) {
                 usual[index].usual.append(settings)
             } else {
-                usual.append(Trial(usual: [settings], unusual: cipher.unusual(derivation)))
+                usual.append(Trial(usual: [settings], unusual: cipher.group(derivation)))
             }
         }
         guard reach == .unusual else { return usual }
         let tried = Set(usual.map { $0.usual[0].keyDerivation })
-        return cipher.unusual.filter { !tried.contains($0[0].keyDerivation) }
+        return cipher.unusualGroups.filter { !tried.contains($0[0].keyDerivation) }
             .map { Trial(usual: [], unusual: $0) }
     }
 

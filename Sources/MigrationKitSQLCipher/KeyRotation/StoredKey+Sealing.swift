@@ -66,7 +66,12 @@ extension StoredKey {
     private func settleSealedKey(_ key: DatabaseKey, _ entry: KeyEntry?) throws {
         guard let account = entry?.item.account ?? account else { return }
         let pending = PendingKey(account: account, path: file.resolvedPath)
-        try setPending(key, as: pending, label: entry?.item.label ?? "")
+        _ = try store(
+            key,
+            service: PendingKey.service(of: service),
+            account: pending.name,
+            label: PendingKey.label(for: entry?.item.label ?? "")
+        )
         // This run of the program may lose the key as well.
         if var sealed = try SealedKeys(beside: file),
             let provider = try keyStore.unwrittenProvider()
@@ -99,17 +104,5 @@ extension StoredKey {
             provider.hasWritten || provider.run != sealed.run
         else { return }
         sealed.remove()
-    }
-}
-
-extension StoredKey {
-    /// Stores a known key as a pending one.
-    private func setPending(_ key: DatabaseKey, as pending: PendingKey, label: String) throws {
-        _ = try store(
-            key,
-            service: PendingKey.service(of: service),
-            account: pending.name,
-            label: PendingKey.label(for: label)
-        )
     }
 }
