@@ -127,7 +127,8 @@ package struct RollbackJournal {
             for index in 0..<count {
                 let offset = start + sector + index * recordSize
                 guard let record = try file.read(at: offset, count: recordSize) else { return }
-                let isIntact = isIntact(record, nonce: header.word(12))
+                let number = Int(record.word(0))
+                let isIntact = number > 0 && Self.hasSum(record, nonce: header.word(12))
                 // After the last record of those that aren't counted, there may be older changes', which have
                 // another nonce.
                 if isAtEnd ? isIntact : isCounted && !isIntact {
@@ -136,7 +137,6 @@ package struct RollbackJournal {
                 }
                 isAtEnd = isAtEnd || !isIntact
                 guard !isAtEnd else { continue }
-                let number = Int(record.word(0))
                 // The first image of a page is the original one.
                 guard offsets[number] == nil else { continue }
                 offsets[number] = offset + 4
@@ -148,10 +148,14 @@ package struct RollbackJournal {
         }
     }
 
-    private func isIntact(_ record: [UInt8], nonce: UInt32) -> Bool {
+    /// Whether the sum of a record is right: of a page's number, the page, and its sum.
+    ///
+    /// - Parameter nonce: That of the header before it.
+    package static func hasSum(_ record: [UInt8], nonce: UInt32) -> Bool {
+        let pageSize = record.count - 8
         let sum = stride(from: pageSize - 200, to: 0, by: -200)
             .reduce(nonce) { $0 &+ UInt32(record[4 + $1]) }
-        return record.word(0) > 0 && sum == record.word(4 + pageSize)
+        return sum == record.word(4 + pageSize)
     }
 
     /// A page before the change; `nil` if the journal doesn't have it.

@@ -21,8 +21,6 @@ struct PageVersions {
 }
 
 extension PageVersions {
-    private static let magic: [UInt8] = [0xd9, 0xd5, 0x05, 0xf9, 0x20, 0xa1, 0x63, 0xd7]
-
     /// Reads a rollback journal: the pages as they were before an unfinished change, which SQLite
     /// would undo when it opens the database.
     ///
@@ -33,7 +31,9 @@ extension PageVersions {
     init(journal: RawFile, form: PageForm, tick: (Int) throws -> Void) throws {
         let recordSize = form.pageSize + 8
         var start = 0
-        while let header = try journal.read(at: start, count: 28), header.starts(with: Self.magic) {
+        while let header = try journal.read(at: start, count: 28),
+            header.starts(with: RollbackJournal.magic)
+        {
             let sector = Int(header.word(20))
             guard (32...65536).contains(sector), Int(header.word(24)) == form.pageSize else {
                 return
@@ -47,9 +47,7 @@ extension PageVersions {
                 guard let bytes = try journal.read(at: offset, count: recordSize) else {
                     return nil
                 }
-                let sum = stride(from: form.pageSize - 200, to: 0, by: -200)
-                    .reduce(nonce) { $0 &+ UInt32(bytes[4 + $1]) }
-                return (bytes, sum == bytes.word(4 + form.pageSize))
+                return (bytes, RollbackJournal.hasSum(bytes, nonce: nonce))
             }
             var count = min(rest, Int(header.word(8)))
             if header.word(8) == .max {

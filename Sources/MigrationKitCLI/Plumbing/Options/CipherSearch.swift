@@ -29,7 +29,6 @@ extension MigrationDatabaseOpenOptions {
             let source = try onlyKeySource()
         else { return self }
         do {
-            try checkBeforeKey(path, is: .encrypted)
             try EncryptedDatabase.check(path, is: .encrypted, cipher: cipher)
         } catch EncryptedDatabaseError.damaged {
             return self
@@ -54,7 +53,9 @@ extension MigrationDatabaseOpenOptions {
             guard let key = try found.key() else { return self }
             found.cipher = try search.settings(of: key) ?? cipher
         }
-        if found.cipher != cipher { context.note("\(path) has other settings: \(found.cipher)") }
+        if found.cipher != cipher {
+            context.note("\(path.printable) has other settings: \(found.cipher)")
+        }
         return found
     }
 
