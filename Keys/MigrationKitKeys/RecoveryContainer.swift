@@ -19,10 +19,10 @@ import Glibc
 /// | integrity | HMAC-SHA256 over the encrypted bag |
 ///
 /// <https://www.rfc-editor.org/rfc/rfc7292>
-package enum RecoveryContainer {
+public enum RecoveryContainer {
     /// The iterations of both derivations from the passphrase.
     /// <https://cheatsheetseries.owasp.org/cheatsheets/Password_Storage_Cheat_Sheet.html#pbkdf2>
-    package static let iterations: Int32 = 600_000
+    public static let iterations: Int32 = 600_000
 
     /// OpenSSL's command reads a line of at most 1024 bytes.
     /// <https://docs.openssl.org/3.0/man1/openssl-passphrase-options/>
@@ -35,7 +35,7 @@ package enum RecoveryContainer {
         }
     }
 
-    /// The container with a key.
+    /// The container with a key. With the usual iterations, this takes about a second.
     ///
     /// - Parameters:
     ///   - key: The key.
@@ -44,7 +44,7 @@ package enum RecoveryContainer {
     ///   - iterations: How often the passphrase is hashed. Once is enough for one that nobody chose.
     /// - Throws: ``RecoveryCopyError/unusablePassphrase(limit:)``;
     ///   ``RecoveryCopyError/notSealed``.
-    package static func seal(
+    public static func seal(
         _ key: DatabaseKey,
         named name: String,
         with passphrase: Secret,
@@ -76,7 +76,7 @@ package enum RecoveryContainer {
     ///   - source: The file's name in errors.
     ///   - mostIterations: A container that asks for more is taken for damaged.
     /// - Throws: ``RecoveryCopyError``; ``DatabaseKeyError`` if the content can't be a key.
-    package static func open(
+    public static func open(
         _ container: Secret,
         with passphrase: Secret,
         named source: String,

@@ -2,7 +2,7 @@ import FoundationEssentials
 import MigrationKitCommon
 
 /// Why a recovery copy of a key can't be made or read.
-package enum RecoveryCopyError: Error, Equatable, Sendable {
+public enum RecoveryCopyError: Error, Equatable, Sendable {
     /// The file is no container.
     case notACopy(source: String)
     /// There is no such file.
@@ -19,7 +19,7 @@ package enum RecoveryCopyError: Error, Equatable, Sendable {
 
 extension RecoveryCopyError: LocalizedError {
     /// What is wrong, in one line.
-    package var errorDescription: String? {
+    public var errorDescription: String? {
         switch self {
         case .noSuchFile(let path): "there is no recovery copy \"\(path)\""
         case .notACopy(let source): "\(source) has no recovery copy of a key"
@@ -32,14 +32,11 @@ extension RecoveryCopyError: LocalizedError {
     }
 
     /// What to do about it.
-    package var recoverySuggestion: String? {
+    public var recoverySuggestion: String? {
         switch self {
         case .noSuchFile: "Check the path."
         case .notACopy:
-            """
-            Give the file that 'key export' wrote. Or, if it has the key itself in some notation, name the \
-            database, on which each can be tried: --db-path.
-            """
+            "Give the whole file, as it was written."
         case .damaged:
             "Nothing was stored. Take another copy of the file: every byte of it is needed."
         case .wrongPassphrase:
@@ -56,7 +53,7 @@ extension RecoveryCopyError: LocalizedError {
 
 extension RecoveryCopyError: CodedError {
     /// The error's code for programs, and its exit status.
-    package var code: ErrorCode {
+    public var code: ErrorCode {
         switch self {
         case .noSuchFile: ErrorCode("noSuchKeyFile", .noInput)
         case .notACopy: ErrorCode("noRecoveryCopy", .dataError)

@@ -163,11 +163,13 @@ package struct FileLock: Sendable {
         return flock(descriptor, LOCK_SH | LOCK_NB) != 0 && errno == EWOULDBLOCK
     }
 
-    /// Removes the file if a holder was killed and left it behind. Best effort: it locks nothing.
-    package func removeIfAbandoned() {
+    /// Removes the file if a holder was killed and left it behind. Best effort.
+    ///
+    /// - Parameter body: Removes what else such a holder has left. It runs under the lock.
+    package func removeIfAbandoned(with body: () -> Void) {
         var status = stat()
         guard lstat(path, &status) == 0 else { return }
-        try? withLock(timeout: 0) {}
+        try? withLock(timeout: 0) { body() }
     }
 
     /// The process that the file names as the holder.

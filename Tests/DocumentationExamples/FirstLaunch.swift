@@ -1,5 +1,5 @@
+import Foundation
 import GRDB
-import MigrationKitKeys
 import MigrationKit
 import MigrationKitGRDB
 import MigrationKitSQLCipher
@@ -32,7 +32,49 @@ package func launch(in folder: String, with runner: GRDBMigrationRunner) async t
         return .ask("The notes are there, but their key is gone. Restore the keyring.")
     } catch MigrationKitError.databaseIsNewer {
         return .ask("A newer version has opened these notes. Update the app.")
+    } catch let error as any LocalizedError {
+        // A full disk, a keyring that doesn't answer, two items for one account: each says what to do.
+        let advice = error.recoverySuggestion ?? ""
+        return .ask("\(error.errorDescription ?? "The notes can't be opened"). \(advice)")
     }
+}
+
+package func launchFromPlaintext(
+    in folder: String,
+    with runner: GRDBMigrationRunner
+) async throws -> DatabaseQueue {
+    let store = EncryptedStore(
+        path: folder + "/notes.db",
+        keyStore: SecretServiceKeyStore(),
+        service: "com.example.Notes",
+        account: "main",
+        label: "Notes",
+        encryptsPlaintext: true
+    )
+    let database = try await store.asyncOpen()
+    try await runner.asyncMigrate(in: database)
+    return database
+}
+
+package func keepCopies(
+    of store: EncryptedStore,
+    passphrase: MigrationKitKeys.Secret,
+    in file: URL,
+    and backup: String
+) async throws {
+    let copy = try await asyncRun { try store.recoveryCopy(passphrase: passphrase) }
+    try Data(copy).write(to: file)
+    try await asyncRun { try store.backup(to: backup) }
+}
+
+package func restoreKey(
+    of store: EncryptedStore,
+    from file: URL,
+    passphrase: MigrationKitKeys.Secret
+) async throws -> DatabaseQueue {
+    let copy = try [UInt8](Data(contentsOf: file))
+    try await asyncRun { try store.restoreKey(from: copy, passphrase: passphrase) }
+    return try await store.asyncOpen()
 }
 
 /// A keyring that is locked, in a test of an app.

@@ -9,7 +9,7 @@ import SecretService
 // FirstLaunchProbe PATH ACCOUNT [--wait] [POINT]
 //
 // Says "ready" and, with --wait, waits for a line; then opens the store with a key in the Secret
-// Service, adds a row to it and says "done". It tells of each point on its way, and kills itself at
+// Service, which encrypts what an earlier version has left in plaintext, adds a row to it and says "done". It tells of each point on its way, and kills itself at
 // the one that is given.
 
 var words = Array(CommandLine.arguments.dropFirst())
@@ -33,7 +33,8 @@ do {
                 let pages = try Int.fetchOne(db, sql: "PRAGMA page_count")
                 if pages == 0 { LaunchPoint.fileIsEmpty.pass(point) }
             }
-        )
+        ),
+        encryptsPlaintext: true
     )
     LaunchPoint.ready.pass(point)
     if waits { _ = readLine() }

@@ -15,7 +15,7 @@ import Testing
         Documentation/Correcting.md | sql 3 | Tests/MigrationKitCLITests/CorrectingTests.swift
         Documentation/Correcting.md | swift 4 | Tests/MigrationKitSQLCipherTests/DocumentationExampleTests.swift
         Documentation/Embedding.md | swift 4 | Tests/MigrationKitSQLCipherTests/DocumentationRunTests.swift
-        Documentation/FirstLaunch.md | swift 2 | Tests/MigrationKitSQLCipherTests/DocumentationRunTests.swift
+        Documentation/FirstLaunch.md | swift 5 | Tests/MigrationKitSQLCipherTests/DocumentationRunTests.swift
         Documentation/Flatpak.md | swift 2 | Tests/MigrationKitSQLCipherTests/DocumentationExampleTests.swift
         Documentation/Flatpak.md | yaml 1 | none: a permission of a manifest
         Documentation/Fleets.md | python 1 | Tests/EndToEndTests/PythonPageTests.swift

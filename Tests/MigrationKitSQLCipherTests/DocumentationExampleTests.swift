@@ -55,7 +55,7 @@ import Testing
     }
 
     @Test(arguments: [
-        ("Correcting", 4), ("FirstLaunch", 2), ("Flatpak", 2), ("FromGRDB", 2), ("Rebuilding", 3),
+        ("Correcting", 4), ("FirstLaunch", 5), ("Flatpak", 2), ("FromGRDB", 2), ("Rebuilding", 3),
         ("Rehearsing", 1), ("SchemaDifference", 1), ("Services", 4), ("Testing", 2),
     ])
     func examplesOfAPageAreCompiled(_ page: String, _ count: Int) throws {

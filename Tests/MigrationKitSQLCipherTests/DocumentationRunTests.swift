@@ -4,6 +4,8 @@ import GRDB
 import MigrationKit
 import MigrationKitGRDB
 import MigrationKitTestSupport
+import MigrationKitSQLCipher
+import SecretService
 import TestSupport
 import Testing
 
@@ -297,6 +299,45 @@ import Testing
         }
         #expect(question.hasPrefix("A newer version"))
         #expect(try Data(contentsOf: URL(filePath: path)) == before)
+        try await keepsCopiesAndGetsTheKeyBack(in: folder)
+    }
+
+    /// FirstLaunch.md: from plaintext, with the key that is there; the key is lost, and comes back.
+    private func keepsCopiesAndGetsTheKeyBack(in folder: String) async throws {
+        let path = "\(folder)/notes.db"
+        for name in ["notes.db", "notes.db-wal", "notes.db-shm"] {
+            try? FileManager.default.removeItem(atPath: "\(folder)/\(name)")
+        }
+        let plain = try EncryptedDatabase.openPlaintext(path, options: .init(createsFile: true))
+        try await plain.write {
+            try $0.execute(sql: "CREATE TABLE old (a); INSERT INTO old VALUES (7)")
+        }
+        try plain.close()
+        let runner = try GRDBMigrationRunner(steps: [step("0001_note", "CREATE TABLE note (a)")])
+        let database = try await launchFromPlaintext(in: folder, with: runner)
+        #expect(try await database.read { try Int.fetchOne($0, sql: "SELECT a FROM old") } == 7)
+        try database.close()
+        #expect(try !Data(contentsOf: URL(filePath: path)).starts(with: "SQLite".utf8))
+
+        let keys = SecretServiceKeyStore()
+        let store = MigrationKitSQLCipher.EncryptedStore(
+            path: path,
+            keyStore: keys,
+            service: "com.example.Notes",
+            account: "main"
+        )
+        let (passphrase, file) = (
+            Secret(utf8: UUID().uuidString), URL(filePath: "\(folder)/notes.p12")
+        )
+        try await keepCopies(
+            of: store,
+            passphrase: passphrase,
+            in: file,
+            and: "\(folder)/backup.db"
+        )
+        _ = try keys.delete(service: "com.example.Notes", account: "main")
+        await #expect(throws: EncryptedStoreError.self) { try await store.asyncOpen() }
+        try await restoreKey(of: store, from: file, passphrase: passphrase).close()
     }
 
     /// Runs a test of this suite in a process of its own, in a folder.

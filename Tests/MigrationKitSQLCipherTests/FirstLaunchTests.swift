@@ -84,4 +84,65 @@ import Testing
             #expect((found.stdout + found.stderr).components(separatedBy: "secret = ").count == 2)
         }
     }
+
+    // MARK: - From plaintext
+
+    @Test(
+        arguments: [
+            ("beforeLookUp", false), ("afterLookUp", false), ("beforeStoring", false),
+            ("afterStoring", true), ("beforeReadingBack", true), ("afterReadingBack", true),
+        ]
+    )
+    func encryptingThatIsKilledIsGoneOnWith(point: String, keepsItem: Bool) throws {
+        let app = try LaunchedApp(service)
+        try app.makePlaintext()
+        #expect(try app.start(point).finish().signal == SIGKILL)
+        let left = try app.state()
+        #expect(left.isPlaintext && (left.key != nil) == keepsItem, "\(left.name)")
+        try app.expectEncrypted(from: left)
+    }
+
+    /// From the first moment to the last, in two halves.
+    @Test(arguments: [0, 1])
+    func encryptingThatIsKilledAtAnyMomentIsGoneOnWith(half: Int) throws {
+        var met: Set<String> = []
+        let parts = Samples.count(10)
+        let app = try LaunchedApp(service)
+        try app.makePlaintext()
+        let start = ContinuousClock.now
+        #expect(try app.start().finish().status == 0)
+        let duration = (ContinuousClock.now - start) / .seconds(1)
+        for part in stride(from: half, to: parts, by: 2) {
+            let app = try LaunchedApp(service)
+            defer { try? app.clean() }
+            try app.makePlaintext()
+            let process = try app.start()
+            usleep(useconds_t(duration * Double(part) / Double(parts) * 1_000_000))
+            process.send(SIGKILL)
+            _ = try process.finish()
+            let left = try app.state()
+            met.insert(left.name)
+            try app.expectEncrypted(from: left)
+        }
+        #expect(met.contains("plaintext"), "\(met)")
+    }
+
+    @Test func launchesAtTheSameMomentEncryptOnce() throws {
+        for count in [3, 6] {
+            let app = try LaunchedApp(service)
+            defer { try? app.clean() }
+            try app.makePlaintext()
+            let processes = try (0..<count).map { _ in try app.start("--wait") }
+            for process in processes { #expect(process.readLine() == "ready") }
+            for process in processes { process.write("\n".utf8) }
+            for process in processes {
+                let result = try process.finish()
+                #expect(result.status == 0, "\(result)")
+            }
+            let key = try #require(try app.state().key)
+            #expect(try app.rows(key: key) == count)
+            #expect(try app.notes(key: key) == LaunchedApp.plaintextRows)
+            #expect(try app.names == ["notes.db"])
+        }
+    }
 }

@@ -10,9 +10,12 @@ struct LaunchedApp {
         let key: String?
         /// The file's size in bytes; `nil` if there is no file.
         let size: Int?
+        let isPlaintext: Bool
 
         var name: String {
             switch (key, size) {
+            case (nil, _) where isPlaintext: "plaintext"
+            case (_, _) where isPlaintext: "item and plaintext"
             case (nil, nil): "nothing"
             case (nil, _): "a file without an item"
             case (_, nil): "item"
@@ -29,6 +32,24 @@ struct LaunchedApp {
     init(_ service: PrivateSecretService) throws {
         self.service = service
         folder = try TemporaryFolder()
+    }
+
+    /// How many rows a version of the app that knows no encryption has left.
+    static let plaintextRows = 2000
+
+    /// Puts the database of such a version into the place of what is there.
+    func makePlaintext() throws {
+        for name in try folder.names { unlink(folder.path(name)) }
+        _ = try SQLCipherShell.run(
+            folder.database,
+            key: nil,
+            """
+            CREATE TABLE launch(n);
+            CREATE TABLE note(body);
+            WITH RECURSIVE i(n) AS (VALUES (1) UNION ALL SELECT n + 1 FROM i LIMIT \(Self.plaintextRows))
+            INSERT INTO note SELECT printf('plaintext %d', n) FROM i;
+            """
+        )
     }
 
     func start(_ arguments: String...) throws -> ChildProcess {
@@ -88,7 +109,9 @@ struct LaunchedApp {
         let attributes = try? FileManager.default.attributesOfItem(atPath: folder.database)
         return State(
             key: found.status == 0 ? found.stdout : nil,
-            size: (attributes?[.size] as? NSNumber)?.intValue
+            size: (attributes?[.size] as? NSNumber)?.intValue,
+            isPlaintext: (try? folder.data("notes.db"))?.starts(with: "SQLite format 3".utf8)
+                == true
         )
     }
 
@@ -103,9 +126,24 @@ struct LaunchedApp {
         )
     }
 
-    /// The files, without the record of the key.
+    /// The files, without the record of the key, and without the lock of one that was killed, which is
+    /// the next migration's.
     var names: [String] {
-        get throws { try folder.names.filter { $0 != "notes.db-key-record" } }
+        get throws {
+            try folder.names.filter {
+                !["notes.db-key-record", "notes.db-migration.lock"].contains($0)
+            }
+        }
+    }
+
+    /// The rows of the version that knew no encryption.
+    func notes(key: String) throws -> Int? {
+        Int(try SQLCipherShell.run(folder.database, key: "x'\(key)'", "SELECT count(*) FROM note;"))
+    }
+
+    /// Whether a file in the app's folder, also a hidden one, has a text of the plaintext database.
+    func hasPlaintext() throws -> Bool {
+        try run("grep", ["-rqa", "plaintext 1", folder.path]).status == 0
     }
 
     /// Launches once more, and looks whether all is well.
@@ -119,7 +157,17 @@ struct LaunchedApp {
         #expect(left.key == nil || left.key == key, "the key is another")
         #expect(key.count == 64)
         #expect((try rows(key: key) ?? 0) >= 1)
-        #expect(try names == ["notes.db"])
+        let names = try names
+        #expect(names == ["notes.db"], "\(names)")
         #expect(folder.mode("notes.db") == 0o600)
+    }
+
+    /// Launches once more after encrypting was killed, and looks whether all is well.
+    func expectEncrypted(from left: State) throws {
+        #expect(left.isPlaintext || left.key != nil, "a file without its key")
+        try expectNextLaunch(goesOnFrom: left)
+        let key = try #require(try state().key)
+        #expect(try notes(key: key) == Self.plaintextRows)
+        #expect(try !hasPlaintext())
     }
 }

@@ -108,3 +108,13 @@ extension KeySourceError: ToolSuggesting {
         }
     }
 }
+
+extension RecoveryCopyError: ToolSuggesting {
+    var suggestion: String? {
+        guard case .notACopy = self else { return recoverySuggestion }
+        return """
+            Give the file that 'key export' wrote. Or, if it has the key itself in some notation, name the \
+            database, on which each can be tried: --db-path.
+            """
+    }
+}

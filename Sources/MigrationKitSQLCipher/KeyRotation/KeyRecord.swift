@@ -72,9 +72,18 @@ public struct KeyRecord: Codable, Equatable, Sendable {
         guard let content = try? encoder.encode(KeyRecord(of: item, keptBy: provider)) else {
             return
         }
-        let files = NewFiles(.writing, for: file.companionPath(suffix))
+        let files = files(beside: file)
         files.removeLeftovers()
         try? file.writeCompanion(suffix, content + Data("\n".utf8), by: files)
+    }
+
+    private static func files(beside file: DatabaseFile) -> NewFiles {
+        NewFiles(.writing, for: file.companionPath(suffix))
+    }
+
+    /// Removes what a process has left that was killed while it wrote the record.
+    static func removeLeftovers(beside file: DatabaseFile) {
+        files(beside: file).removeLeftovers()
     }
 
     /// What is known of the key, in one sentence without a full stop.

@@ -56,12 +56,23 @@ import MigrationKitGRDB
 /// | there | missing | ``EncryptedStoreError/keyMissing(path:service:account:record:)``; never a new key |
 /// | missing or empty | there | the file is made with the item's key |
 /// | missing or empty | missing | a raw key is made, stored and read back; then the file is made |
+/// | plaintext | there or missing | ``EncryptedDatabaseError/plaintext(path:)``, unless the store encrypts plaintext |
 /// | any | can't be read | the key store's own `KeyStoreError`; nothing is made |
 ///
 /// A process may be killed at any point: the next launch continues from there, and a database never
 /// exists without its key. Several processes may launch for the first time at the same moment. They
 /// end up with one key and one file: a lock on the file `<path>-launch.lock`, which exists only
 /// during a first launch, makes them wait for each other.
+///
+/// ## From plaintext to encrypted
+///
+/// With `encryptsPlaintext`, a launch encrypts the database that an earlier version of the app has left:
+/// first the key is made, stored and read back, then a ``DatabaseConversion`` writes the file anew, and
+/// replaces it by a rename. So killed at any point, a launch leaves the plaintext database or the
+/// encrypted one, whole, and no new file in plaintext. If the earlier version makes a plaintext database
+/// once more, the next launch encrypts that with the same key. The earlier version must not be running:
+/// ``DatabaseConversionError/inUse(path:by:)``. If the key store's program answers before it writes, the
+/// launch waits eight seconds before it encrypts.
 ///
 /// ## Changing the key
 ///
@@ -93,6 +104,7 @@ public struct EncryptedStore: Sendable {
     package let label: String?
     package let keyForm: DatabaseKey.Form
     package let options: EncryptedDatabase.Options
+    let encryptsPlaintext: Bool
     let launchTimeout: TimeInterval
 
     /// Describes a store. Nothing is opened yet.
@@ -108,6 +120,7 @@ public struct EncryptedStore: Sendable {
     ///     it.
     ///   - options: How the database is opened. A file is created as described above, whatever
     ///     `createsFile` says. With `isReadOnly`, neither file nor key is ever made.
+    ///   - encryptsPlaintext: Whether a plaintext database at the path is encrypted when it is opened.
     ///   - launchTimeout: How long to wait for another process's first launch, in seconds. That
     ///     process may be waiting for the keyring's password.
     public init(
@@ -118,6 +131,7 @@ public struct EncryptedStore: Sendable {
         label: String? = nil,
         keyForm: DatabaseKey.Form = .passphrase,
         options: EncryptedDatabase.Options = .init(),
+        encryptsPlaintext: Bool = false,
         launchTimeout: TimeInterval = 60
     ) {
         self.path = path
@@ -127,6 +141,7 @@ public struct EncryptedStore: Sendable {
         self.label = label
         self.keyForm = keyForm
         self.options = options
+        self.encryptsPlaintext = encryptsPlaintext
         self.launchTimeout = launchTimeout
     }
 
@@ -141,11 +156,13 @@ public struct EncryptedStore: Sendable {
     ///   - key: The source of the key.
     ///   - options: How the database is opened. A file is created as described above, whatever
     ///     `createsFile` says. With `isReadOnly`, no file is ever made.
+    ///   - encryptsPlaintext: Whether a plaintext database at the path is encrypted when it is opened.
     ///   - launchTimeout: How long to wait for another process's first launch, in seconds.
     public init(
         path: String,
         key: KeySourceStore,
         options: EncryptedDatabase.Options = .init(),
+        encryptsPlaintext: Bool = false,
         launchTimeout: TimeInterval = 60
     ) {
         self.init(
@@ -154,6 +171,7 @@ public struct EncryptedStore: Sendable {
             service: key.service,
             account: key.account,
             options: options,
+            encryptsPlaintext: encryptsPlaintext,
             launchTimeout: launchTimeout
         )
     }
@@ -168,6 +186,7 @@ public struct EncryptedStore: Sendable {
             label: label,
             keyForm: keyForm,
             options: options,
+            encryptsPlaintext: encryptsPlaintext,
             launchTimeout: launchTimeout
         )
     }
@@ -242,16 +261,13 @@ extension EncryptedStore {
     ///
     /// - Parameters:
     ///   - keepsOldKey: Whether the old key is kept in its own item, for earlier backups.
-    ///   - options: How long to wait, and who observes it. SQL functions and collations are the
-    ///     store's own.
+    ///   - options: How long to wait, and who observes it. SQL functions, collations and
+    ///     `prepareDatabase` are the store's own.
     public func keyRotation(
         keepsOldKey: Bool = true,
         options: RewriteOptions = RewriteOptions()
     ) -> KeyRotation {
-        var options = options
-        options.functions = self.options.functions
-        options.collations = self.options.collations
-        return KeyRotation(
+        KeyRotation(
             path,
             keyStore: keyStore,
             service: service,
@@ -259,8 +275,17 @@ extension EncryptedStore {
             keepsOldKey: keepsOldKey,
             keyForm: keyForm,
             cipher: self.options.cipher,
-            options: options
+            options: rewriting(options)
         )
+    }
+
+    /// Options with what the store's schema needs.
+    func rewriting(_ options: RewriteOptions) -> RewriteOptions {
+        var options = options
+        options.functions = self.options.functions
+        options.collations = self.options.collations
+        options.prepareDatabase = self.options.prepareDatabase
+        return options
     }
 
     /// The store's key, even while it is being rotated.

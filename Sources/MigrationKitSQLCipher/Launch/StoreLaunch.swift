@@ -7,8 +7,8 @@ import MigrationKitKeys
 /// One launch of a store: gets the key, or makes one if no data can be lost by that, and opens.
 ///
 /// The order makes it safe to be killed at any point. A key is stored and read back before the file
-/// is created, so no file exists without its key. If there is a key but no file, or an empty one,
-/// the next launch continues from there.
+/// is created or encrypted, so no file exists without its key. If there is a key but no file, an empty
+/// one or plaintext, the next launch continues from there.
 struct StoreLaunch {
     private let store: EncryptedStore
     private let file: DatabaseFile
@@ -30,8 +30,17 @@ struct StoreLaunch {
         while true {
             if let size = try file.look().recoveredSize, size > 0 {
                 let leavesLock = store.options.isReadOnly || store.options.isForCopying
-                if !leavesLock { lock.removeIfAbandoned() }
-                return try openExisting(open)
+                if !leavesLock {
+                    lock.removeIfAbandoned { KeyRecord.removeLeftovers(beside: file) }
+                }
+                do {
+                    return try openExisting(open)
+                } catch EncryptedDatabaseError.plaintext(store.path)
+                    where store.encryptsPlaintext && !leavesLock
+                {
+                    try encryptPlaintext()
+                    continue
+                }
             }
             guard !store.options.isReadOnly else {
                 throw try file.size() == nil
@@ -56,37 +65,27 @@ struct StoreLaunch {
             }
         } catch KeyStoreError.itemNotFound {
             // The app has only now begun to encrypt, so no key is lost.
-            if let inspection = try? FileInspection(file.look(), cipher: store.options.cipher),
-                inspection.isPlaintext
-            {
+            guard (try? isPlaintext) != true else {
                 throw EncryptedDatabaseError.plaintext(path: store.path)
             }
             throw keyMissing
         }
     }
 
-    // MARK: - Creating the file
+    // MARK: - Making the file
 
     private var lock: FileLock {
         FileLock(beside: file.resolvedPath, suffix: FileLock.launchSuffix)
     }
 
-    /// - Returns: `nil` if another process has created the database meanwhile.
-    private func firstLaunch<Writer: DatabaseWriter>(
-        _ open: (String, DatabaseKey, EncryptedDatabase.Options) throws -> Writer
-    ) throws -> Writer? {
+    private func underLock<Value>(_ body: () throws -> Value) throws -> Value {
         do {
             return try lock.withLock(
                 timeout: store.launchTimeout,
                 whileWaiting: { _ in try cancellation?.check() }
             ) {
                 try file.checkLink()
-                guard try (file.look().recoveredSize ?? 0) == 0 else { return nil }
-                let entry = try entryOfNewFile()
-                let key = try entry.key(assuming: store.keyForm)
-                let writer = try open(store.path, key, options(createsFile: true))
-                KeyRecord.keep(entry.item, in: store.keyStore, beside: file)
-                return writer
+                return try body()
             }
         } catch FileLock.Failure.held(let processIdentifier) {
             throw EncryptedStoreError.launchInProgress(
@@ -102,15 +101,76 @@ struct StoreLaunch {
         }
     }
 
-    private func entryOfNewFile() throws -> KeyEntry {
+    /// - Returns: `nil` if another process has created the database meanwhile.
+    private func firstLaunch<Writer: DatabaseWriter>(
+        _ open: (String, DatabaseKey, EncryptedDatabase.Options) throws -> Writer
+    ) throws -> Writer? {
+        try underLock {
+            guard try (file.look().recoveredSize ?? 0) == 0 else { return nil }
+            let entry = try storedEntry {
+                // A journal with content belongs to a database, even if that database's file is lost.
+                guard try !file.look().hasJournalContent else { throw keyMissing }
+            }
+            let key = try entry.key(assuming: store.keyForm)
+            let writer = try open(store.path, key, options(createsFile: true))
+            KeyRecord.keep(entry.item, in: store.keyStore, beside: file)
+            return writer
+        }
+    }
+
+    /// Encrypts the file, unless another process has done it meanwhile.
+    private func encryptPlaintext() throws {
+        try underLock {
+            guard try isPlaintext else { return }
+            let entry = try storedEntry()
+            try waitUntilWritten(entry)
+            var options = store.rewriting(
+                RewriteOptions(timeout: max(1, store.options.busyTimeout))
+            )
+            options.cancellation = cancellation
+            try DatabaseConversion.encrypt(
+                store.path,
+                key: entry.key(assuming: store.keyForm),
+                cipher: store.options.cipher,
+                options: options
+            ).run()
+            KeyRecord.keep(entry.item, in: store.keyStore, beside: file)
+        }
+    }
+
+    private var isPlaintext: Bool {
+        get throws {
+            let look = try file.look()
+            return try look.hasContent
+                && FileInspection(look, cipher: store.options.cipher).isPlaintext
+        }
+    }
+
+    /// Waits for a program that answers before it writes. While the file is plaintext, nothing is lost
+    /// with a key; and nobody tells when such a program has written.
+    private func waitUntilWritten(_ entry: KeyEntry) throws {
+        guard try store.keyStore.unwrittenProvider() != nil else { return }
+        let end = (entry.item.modified ?? .now).addingTimeInterval(Self.secondsOfWriting)
+        while Date.now < end, end.timeIntervalSinceNow <= Self.secondsOfWriting {
+            try cancellation?.check()
+            Thread.sleep(forTimeInterval: 0.05)
+        }
+    }
+
+    /// How long such a program may take, with much to spare: KeePassXC writes within two seconds.
+    private static let secondsOfWriting: TimeInterval = 8
+
+    /// The store's item, or a new one.
+    ///
+    /// - Parameter check: Throws if nothing must be made.
+    private func storedEntry(makingIf check: () throws -> Void = {}) throws -> KeyEntry {
         let lookUps = store.keyStore.endingLookUps(by: cancellation)
         do {
             if let found = try entry(in: lookUps) { return found }
         } catch KeyStoreError.noCollection("default") {
             // Storing the key makes one, if the user wants it.
         }
-        // A journal with content belongs to a database, even if that database's file is lost.
-        guard try !file.look().hasJournalContent else { throw keyMissing }
+        try check()
 
         // From here on the launch isn't cancelled: a key that is stored must also be read back.
         try cancellation?.check()

@@ -13,6 +13,10 @@ public struct RewriteOptions: Sendable {
     /// Collations that the schema uses.
     public var collations: [DatabaseCollation]
 
+    /// Gives each connection what else the schema uses, such as the tokenizer of a full-text index. It must
+    /// not write to the database.
+    public var prepareDatabase: (@Sendable (Database) throws -> Void)?
+
     /// Cancels it from another thread.
     public var cancellation: Cancellation?
 
@@ -27,16 +31,19 @@ public struct RewriteOptions: Sendable {
     ///   - collations: Collations that the schema uses, in addition to GRDB's.
     ///   - cancellation: Cancels it from another thread.
     ///   - observer: Observes it.
+    ///   - prepareDatabase: Gives each connection what else the schema uses.
     public init(
         timeout: TimeInterval = 5,
         functions: [DatabaseFunction] = [],
         collations: [DatabaseCollation] = [],
         cancellation: Cancellation? = nil,
-        observer: (@Sendable (ConversionEvent) -> Void)? = nil
+        observer: (@Sendable (ConversionEvent) -> Void)? = nil,
+        prepareDatabase: (@Sendable (Database) throws -> Void)? = nil
     ) {
         self.timeout = timeout
         self.functions = functions
         self.collations = collations
+        self.prepareDatabase = prepareDatabase
         self.cancellation = cancellation
         self.observer = observer
     }
@@ -52,7 +59,8 @@ public struct RewriteOptions: Sendable {
             // Short: the caller retries, and can be cancelled between two attempts.
             busyTimeout: 0.1,
             functions: functions,
-            collations: collations
+            collations: collations,
+            prepareDatabase: prepareDatabase
         )
     }
 }
