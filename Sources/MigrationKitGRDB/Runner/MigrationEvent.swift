@@ -64,23 +64,39 @@ public enum MigrationEvent: Equatable, Sendable {
 }
 
 extension MigrationEvent {
-    /// A stream of the events of one run.
+    /// Runs something, and is a stream of its events.
     ///
     /// ```swift
-    /// let (events, observer) = MigrationEvent.stream()
-    /// async let report = runner.asyncMigrate(in: writer, options: .init(observer: observer))
-    /// for await event in events { show(event) }
+    /// let events = MigrationEvent.stream { observer in
+    ///     try await runner.asyncMigrate(in: writer, options: .init(observer: observer))
+    /// }
+    /// for try await event in events { show(event) }
     /// ```
     ///
-    /// The stream ends when the observer is released together with the run's options.
+    /// The stream ends when the run has ended. The last event of a run that succeeds is
+    /// ``runFinished(_:)``, with its report; the error of one that fails is thrown after its last event. If
+    /// the stream isn't read any more, because the loop was left or its task was cancelled, the run is
+    /// cancelled.
     ///
-    /// - Returns: The stream, and the observer to put into ``MigrationOptions/observer``.
-    public static func stream() -> (
-        events: AsyncStream<MigrationEvent>, observer: @Sendable (MigrationEvent) -> Void
-    ) {
-        let (events, continuation) = AsyncStream.makeStream(of: MigrationEvent.self)
-        let source = EventSource(continuation)
-        return (events, { source.continuation.yield($0) })
+    /// - Parameter run: Begins at once, in a task of its own. It gets the observer to put into
+    ///   ``MigrationOptions/observer``.
+    public static func stream<Report>(
+        _ run:
+            @escaping @Sendable (
+                _ observer: @escaping @Sendable (MigrationEvent) -> Void
+            ) async throws -> Report
+    ) -> AsyncThrowingStream<MigrationEvent, any Error> {
+        AsyncThrowingStream { continuation in
+            let task = Task {
+                do {
+                    _ = try await run { continuation.yield($0) }
+                    continuation.finish()
+                } catch {
+                    continuation.finish(throwing: error)
+                }
+            }
+            continuation.onTermination = { _ in task.cancel() }
+        }
     }
 
     /// An observer that writes every event to a log.
@@ -146,18 +162,5 @@ extension MigrationEvent {
                 ["applied": "\(report.steps.count)", "pending": "\(report.pending.count)"]
             )
         }
-    }
-}
-
-/// Ends its stream when the last closure that holds it is released.
-private final class EventSource: Sendable {
-    let continuation: AsyncStream<MigrationEvent>.Continuation
-
-    init(_ continuation: AsyncStream<MigrationEvent>.Continuation) {
-        self.continuation = continuation
-    }
-
-    deinit {
-        continuation.finish()
     }
 }

@@ -148,16 +148,52 @@ import Testing
 
     @Test func streamEndsWithTheRun() async throws {
         let runner = try GRDBMigrationRunner(steps: steps)
-        let events: AsyncStream<MigrationEvent>
-        do {
-            let (stream, observer) = MigrationEvent.stream()
-            events = stream
+        let events = MigrationEvent.stream { [writer] observer in
             try await runner.asyncMigrate(in: writer, options: .init(observer: observer))
         }
         var seen: [String] = []
-        for await event in events { seen.append(outline(event)) }
+        for try await event in events { seen.append(outline(event)) }
         #expect(seen.first == "run forward 2")
         #expect(seen.last == "end 2+0")
+    }
+
+    @Test func streamEndsWithTheRunsError() async throws {
+        let runner = try GRDBMigrationRunner(steps: [
+            step("1", "CREATE TABLE a (id)"), step("2", "no"),
+        ])
+        let events = MigrationEvent.stream { [writer] observer in
+            try await runner.asyncMigrate(in: writer, options: .init(observer: observer))
+        }
+        var seen: [String] = []
+        await #expect(throws: DatabaseError.self) {
+            for try await event in events { seen.append(outline(event)) }
+        }
+        #expect(seen.last == outline(.stepFailed(identifier: "2", direction: .forward)))
+    }
+
+    @Test func aRunWhoseStreamIsNotReadAnyMoreIsCancelled() async throws {
+        let endless =
+            "WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT max(i) FROM n"
+        let runner = try GRDBMigrationRunner(steps: [step("1", "CREATE TABLE a (id);" + endless)])
+        let error = await withCheckedContinuation { ended in
+            Task { [writer] in
+                let events = MigrationEvent.stream { observer in
+                    do {
+                        try await runner.asyncMigrate(
+                            in: writer,
+                            options: .init(observer: observer)
+                        )
+                    } catch {
+                        ended.resume(returning: error)
+                    }
+                }
+                for try await event in events {
+                    if case .stepContinues = event { break }
+                }
+            }
+        }
+        #expect(error is CancellationError)
+        #expect(try await writer.read { try !$0.tableExists("a") })
     }
 
     @Test func logNamesStepsAndNoValues() throws {
