@@ -26,6 +26,24 @@ extension OlderVersions {
         if case .fail(let reasons) = self { reasons } else { [] }
     }
 
+    /// A reason that counts only for versions that know another step.
+    ///
+    /// - Parameter adder: The step that has added what the reason is about; `nil` if it was there.
+    package static func reason(_ text: String, adder: String?) -> String {
+        adder.map { text + mark($0) } ?? text
+    }
+
+    private static func mark(_ adder: String) -> String { " (added by \(adder))" }
+
+    /// The same for versions that don't know these steps either.
+    package func without(_ steps: some Sequence<String>) -> OlderVersions {
+        let marks = steps.map(Self.mark)
+        let left = reasons.filter { reason in !marks.contains(where: reason.hasSuffix) }
+        // Without a reason, they fail for none that is known.
+        guard left.count < reasons.count else { return self }
+        return left.isEmpty ? .work : .fail(reasons: left)
+    }
+
     /// The form that the journal keeps: `work`, or `fail` and a line for each reason.
     package var text: String {
         ([self == .work ? "work" : "fail"] + reasons).joined(separator: "\n")

@@ -164,12 +164,12 @@ extension MigrationRegistry<Database> {
         // The usual case, with no more of the journal.
         guard !newer.isEmpty else { return begun }
         let records = try MigrationJournal.records(db)
-        return newer.map { NewerMigration($0, records[$0]) }
+        return newer.map { NewerMigration($0, records[$0]).forVersions(without: newer) }
             .enumerated().sorted {
                 let times = [$0, $1].map { $0.element.appliedAt ?? .distantPast }
                 return (times[0], $0.offset) < (times[1], $1.offset)
             }
-            .map(\.element) + begun
+            .map(\.element) + begun.map { $0.forVersions(without: newer) }
     }
 
     /// The applied steps that the registry doesn't have, sorted.
@@ -294,6 +294,18 @@ extension MigrationRegistry<Database> {
 }
 
 extension NewerMigration {
+    /// What it means for versions that don't know these steps either.
+    fileprivate func forVersions(without steps: [String]) -> NewerMigration {
+        NewerMigration(
+            identifier: identifier,
+            appliedAt: appliedAt,
+            appVersion: appVersion,
+            older: older?.without(steps),
+            canBeTakenBack: canBeTakenBack,
+            isBegun: isBegun
+        )
+    }
+
     fileprivate init(_ identifier: String, _ begun: MigrationJournal.Begun) {
         self.init(
             identifier: identifier,

@@ -11,16 +11,21 @@ final class OlderVersionsCheck {
     private lazy var before = Self.byIdentity(objects.before())
     private lazy var after = Self.byIdentity(objects.after())
     private let inserted: Set<String>
+    private let additions: SchemaAdditions
 
     /// The objects are without those that belong to SQLite or to a virtual table.
     ///
-    /// - Parameter inserted: The tables that got rows.
+    /// - Parameters:
+    ///   - inserted: The tables that got rows.
+    ///   - additions: What earlier steps of the run have added.
     init(
         before: @escaping () -> [SchemaObject],
         after: @escaping () -> [SchemaObject],
-        inserted: Set<String>
+        inserted: Set<String>,
+        additions: SchemaAdditions
     ) {
         objects = (before, after)
+        self.additions = additions
         self.inserted = inserted
     }
 
@@ -311,31 +316,42 @@ final class OlderVersionsCheck {
 
     // MARK: - Rows
 
+    /// Versions that don't know a column or a table can't miss its values: what was added by an earlier step
+    /// counts only for those that know that one.
     func reasons(updated: [String: Set<String>], deleted: Set<String>) -> [String] {
-        // Rows of a virtual table may be commands.
+        // Rows of a virtual table may be commands, which its triggers need.
         let commands = inserted.sorted().compactMap { name -> String? in
             guard let table = old(table: name), table.isVirtualTable else { return nil }
             return "the content of \(table.quoted) was changed"
         }
-        let updates = updated.sorted { $0.key < $1.key }.compactMap { name, columns -> String? in
-            guard let table = old(table: name) else { return nil }
-            guard let was = try? TableText(table.sql) else {
-                return "rows of \(table.quoted) were changed"
-            }
-            let known = columns.map(\.foldedName)
-                .filter { was.column($0) != nil || rowidNames.contains($0) }.sorted()
-            guard let first = known.first else { return nil }
-            return known.count == 1
-                ? "values of column '\(first)' of \(table.quoted) were changed"
-                : "values of \(known.count) columns of \(table.quoted) were changed"
+        let updates = updated.sorted { $0.key < $1.key }.flatMap { name, columns in
+            old(table: name).map { reasons(updated: columns, of: $0) } ?? []
         }
         let changesIDs = updated["sqlite_sequence"] != nil || deleted.contains("sqlite_sequence")
         let deletes = deleted.sorted().compactMap { name -> String? in
             guard let table = old(table: name) else { return nil }
-            return "rows of \(table.quoted) were deleted"
+            let text = "rows of \(table.quoted) were deleted"
+            return OlderVersions.reason(text, adder: additions.adder(of: table))
         }
         return commands + updates + deletes
             + (changesIDs ? ["the ids of new rows were changed"] : [])
+    }
+
+    private func reasons(updated columns: Set<String>, of table: SchemaObject) -> [String] {
+        guard let was = try? TableText(table.sql) else {
+            return ["rows of \(table.quoted) were changed"]
+        }
+        let known = columns.map(\.foldedName)
+            .filter { was.column($0) != nil || rowidNames.contains($0) }.sorted()
+        let byAdder = Dictionary(grouping: known) { additions.adder(ofColumn: $0, of: table) }
+        return byAdder.sorted { $0.value[0] < $1.value[0] }.map { adder, columns in
+            let values =
+                columns.count == 1 ? "column '\(columns[0])'" : "\(columns.count) columns"
+            return OlderVersions.reason(
+                "values of \(values) of \(table.quoted) were changed",
+                adder: adder
+            )
+        }
     }
 }
 

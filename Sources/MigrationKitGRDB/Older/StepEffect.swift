@@ -24,6 +24,7 @@ package struct StepEffect {
     }
 
     private let before: () -> [SchemaObject]
+    private let additions: SchemaAdditions?
     /// What each changed object was before the step and after each of its changes.
     private var changes: [SchemaObject.Identity: [SchemaObject?]] = [:]
     private var rowChanges: [RowChange] = []
@@ -32,9 +33,20 @@ package struct StepEffect {
     /// Whether `user_version` or `application_id` is another.
     package var changesVersions = false
 
-    /// - Parameter before: The schema before the step.
-    package init(before: @escaping () -> [SchemaObject]) {
+    /// - Parameters:
+    ///   - additions: What earlier steps of the run have added.
+    ///   - before: The schema before the step.
+    package init(
+        after additions: SchemaAdditions? = nil,
+        before: @escaping () -> [SchemaObject]
+    ) {
+        self.additions = additions
         self.before = before
+    }
+
+    /// Notes what the step has added, for those that follow.
+    func noteAdditions(of step: String) {
+        additions?.note(changes.values, by: step)
     }
 
     /// Notes what one statement changed.
@@ -85,7 +97,12 @@ package struct StepEffect {
             updated["sqlite_sequence"] = nil
             deleted.remove("sqlite_sequence")
         }
-        let check = OlderVersionsCheck(before: before, after: after, inserted: inserted)
+        let check = OlderVersionsCheck(
+            before: before,
+            after: after,
+            inserted: inserted,
+            additions: additions ?? SchemaAdditions()
+        )
         var reasons = changes.sorted { $0.key < $1.key }.flatMap { check.reasons(for: $0.value) }
         reasons += check.reasonsOfReaders(after: changes.values).map { Reason($0) }
         reasons += check.reasons(updated: updated, deleted: deleted)

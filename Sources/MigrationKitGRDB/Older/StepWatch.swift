@@ -8,25 +8,29 @@ final class StepWatch {
     private var known: KnownSchema
     private let db: Database
 
-    private init(_ known: KnownSchema, _ db: Database) {
+    private init(_ known: KnownSchema, after additions: SchemaAdditions, _ db: Database) {
         (self.known, self.db) = (known, db)
-        effect = StepEffect { known.objects }
+        effect = StepEffect(after: additions) { known.objects }
     }
 
     /// Runs a step's work in a transaction, and judges its effect.
     ///
     /// - Parameters:
+    ///   - step: The step's identifier.
     ///   - known: The schema as the step before left it; the one after this step afterwards.
+    ///   - additions: What the steps before have added, and this one afterwards.
     ///   - body: Returns whether it wrote the schema table other than by SQLite's own statements.
     static func judging(
+        _ step: String,
         _ known: inout KnownSchema?,
+        after additions: SchemaAdditions,
         _ db: Database,
         _ body: (StepWatch) throws -> Bool
     ) throws -> OlderVersions {
         var schema = known ?? KnownSchema()
         _ = try schema.readAnew(db)
         if known == nil { try schema.readVersions(db) }
-        let watch = StepWatch(schema, db)
+        let watch = StepWatch(schema, after: additions, db)
         let observer = Observer(watch)
         db.add(transactionObserver: observer)
         defer { db.remove(transactionObserver: observer) }
@@ -37,6 +41,7 @@ final class StepWatch {
         known = watch.known
         if let error = observer.error { throw error }
         let reasons = watch.effect.reasons { watch.known.objects }
+        watch.effect.noteAdditions(of: step)
         return reasons.isEmpty ? .work : .fail(reasons: reasons.map(\.text))
     }
 

@@ -84,7 +84,12 @@ struct BatchRun {
     ) throws -> MigrationJournal.Begun {
         try step.requirements.run(in: db) { .requirementFailed(step: step.identifier, $0) }
         var known: KnownSchema?
-        let older = try StepWatch.judging(&known, db) { _ in
+        let older = try StepWatch.judging(
+            step.identifier,
+            &known,
+            after: run.additions,
+            db
+        ) { _ in
             try StepTransaction(on: db, settings).run(step.identifier) { db in
                 let tables = try judge(step, in: db)
                 for (batch, table) in zip(step.batches, tables) {

@@ -11,6 +11,8 @@ struct ForwardRun {
     /// Steps that are to be recorded as applied before the run.
     let recorded: Set<String>
     let monitor: RunMonitor
+    /// What its steps have added so far.
+    let additions = SchemaAdditions()
     /// When the time for batches is over.
     let deadline: ContinuousClock.Instant?
 
@@ -176,7 +178,12 @@ struct ForwardRun {
         runner.log?("🧱 Applying \(step.identifier) from \(step.sourceFile)")
         // A closure may write without GRDB's knowledge.
         let checksAll = !left.foreignKeysHold || step.checksum == nil
-        let judgement = try StepWatch.judging(&left.schema, transaction.db) { watch in
+        let judgement = try StepWatch.judging(
+            step.identifier,
+            &left.schema,
+            after: additions,
+            transaction.db
+        ) { watch in
             try transaction.run(
                 step,
                 allowing: monitor.violations,

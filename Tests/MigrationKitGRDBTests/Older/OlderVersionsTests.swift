@@ -320,16 +320,74 @@ import Testing
         _ judged: (sql: String, reasons: [String]),
         _ transaction: MigrationTransaction
     ) throws {
+        #expect(try runner().migrate(in: writer).steps.map(\.older) == [.work])
         let report = try runner(Self.step("0002", judged.sql)).migrate(
             in: writer,
             options: MigrationOptions(transaction: transaction)
         )
         let expected: OlderVersions =
             judged.reasons.isEmpty ? .work : .fail(reasons: judged.reasons)
-        #expect(report.steps.map(\.older) == [.work, expected])
+        #expect(report.steps.map(\.older) == [expected])
         let records = try runner().newerMigrations(in: writer)
         #expect(records.map(\.older) == [expected])
         #expect(try runner().hasBeenSuperseded(in: writer) == !judged.reasons.isEmpty)
+    }
+
+    /// What versions don't know, they can't miss.
+    private static let filled: [(sql: String, reason: String)] = [
+        (
+            "UPDATE note SET done = 1",
+            "values of column 'done' of table 'note' were changed (added by 0002)"
+        ),
+        (
+            "UPDATE mark SET b = 1",
+            "values of column 'b' of table 'mark' were changed (added by 0002)"
+        ),
+        ("DELETE FROM mark", "rows of table 'mark' were deleted (added by 0002)"),
+    ]
+
+    @Test(arguments: filled, [MigrationTransaction.perStep, .allOrNothing])
+    func fillingWhatAnEarlierStepHasAddedCountsOnlyForThoseThatKnowIt(
+        _ filled: (sql: String, reason: String),
+        _ transaction: MigrationTransaction
+    ) throws {
+        let second = Self.step("0002", "ALTER TABLE note ADD done; CREATE TABLE mark (a, b)")
+        let report = try runner(second, Self.step("0003", filled.sql)).migrate(
+            in: writer,
+            options: MigrationOptions(transaction: transaction)
+        )
+        #expect(report.steps.map(\.older) == [.work, .work, .fail(reasons: [filled.reason])])
+        #expect(try runner().newerMigrations(in: writer).map(\.older) == [.work, .work])
+        #expect(try !runner().hasBeenSuperseded(in: writer))
+        #expect(try runner().migrate(in: writer).newer == ["0002", "0003"])
+        #expect(try runner(second).hasBeenSuperseded(in: writer))
+        #expect(throws: MigrationKitError.self) { try runner(second).migrate(in: writer) }
+    }
+
+    @Test func batchesThatFillANewColumnLockNobodyOut() throws {
+        let second = Self.step("0002", "ALTER TABLE note ADD done")
+        let third = MigrationStep<Database>(
+            identifier: "0003",
+            batched: [MigrationBatch("UPDATE note SET done = 1 WHERE done IS NULL")]
+        )
+        try runner(second, third).migrate(in: writer)
+        #expect(try runner().migrate(in: writer).newer == ["0002", "0003"])
+        #expect(try runner(second).hasBeenSuperseded(in: writer))
+    }
+
+    @Test(
+        arguments: [
+            // The values of a known column, too.
+            "UPDATE note SET done = 1, title = 'x'",
+            // Triggers of known tables may need them.
+            "DROP TABLE mark", "CREATE UNIQUE INDEX i ON mark (a)",
+            "CREATE TRIGGER t AFTER INSERT ON mark BEGIN DELETE FROM note; END",
+        ]
+    )
+    func whatElseHappensToAnAdditionCounts(_ sql: String) throws {
+        let second = Self.step("0002", "ALTER TABLE note ADD done; CREATE TABLE mark (a, b)")
+        try runner(second, Self.step("0003", sql)).migrate(in: writer)
+        #expect(try runner().hasBeenSuperseded(in: writer))
     }
 
     @Test func authorOverrulesTheJudgement() throws {

@@ -1,0 +1,49 @@
+import MigrationKit
+import Synchronization
+
+/// The tables and columns that the steps of a run have added, and which of them.
+package final class SchemaAdditions: Sendable {
+    private struct Adders {
+        var tables: [String: String] = [:]
+        /// By table and column.
+        var columns: [String: [String: String]] = [:]
+    }
+
+    private let adders = Mutex(Adders())
+
+    package init() {}
+
+    /// - Parameter changes: The states of each object that a step has changed, as ``StepEffect`` has them.
+    func note(_ changes: some Sequence<[SchemaObject?]>, by step: String) {
+        for states in changes {
+            guard let now = states.last ?? nil, now.kind == .table else { continue }
+            let table = now.name.foldedName
+            guard let old = states.first ?? nil else {
+                adders.withLock {
+                    $0.tables[table] = step
+                    $0.columns[table] = nil
+                }
+                continue
+            }
+            guard old.sql != now.sql,
+                let (was, text) = try? (TableText(old.sql), TableText(now.sql))
+            else { continue }
+            let new = Set(text.columns.map(\.name)).subtracting(was.columns.map(\.name))
+            adders.withLock { adders in
+                for column in new { adders.columns[table, default: [:]][column] = step }
+            }
+        }
+    }
+
+    /// The step that has added a table.
+    func adder(of table: SchemaObject) -> String? {
+        adders.withLock { $0.tables[table.name.foldedName] }
+    }
+
+    /// The step that has added a column, or its table.
+    ///
+    /// - Parameter column: Its name, folded.
+    func adder(ofColumn column: String, of table: SchemaObject) -> String? {
+        adders.withLock { $0.columns[table.name.foldedName]?[column] } ?? adder(of: table)
+    }
+}
