@@ -147,6 +147,10 @@ extension ServiceConnection {
                     nextStep: "Let it run for some seconds after a key was stored or rotated."
                 ),
         ]
+        let all = try collections()
+        if provider.name == "GNOME Keyring" {
+            findings += UnreadKeyring.all(besides: all.map(\.path)).map(\.finding)
+        }
         let target = try collection(alias: "default")
         switch target {
         case nil:
@@ -166,9 +170,7 @@ extension ServiceConnection {
             )
         }
         if target?.isLocked ?? true { findings.append(Session.dialog) }
-        let locked = try collections().filter { $0.isLocked && $0.path != target?.path }.map(
-            \.label
-        )
+        let locked = all.filter { $0.isLocked && $0.path != target?.path }.map(\.label)
         if !locked.isEmpty {
             findings.append(
                 .init(

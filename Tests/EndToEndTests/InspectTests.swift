@@ -83,4 +83,46 @@ import Testing
         let mayNot = try TestSupport.run("setpriv", words)
         #expect(mayNot.status == 77, "\(mayNot)")
     }
+
+    /// What became of a file is told from its damaged pages.
+    @Test func aTailOfZerosAndOneOfAnotherKeyAreToldApart() throws {
+        #expect(try tool.onStore("migrate").status == 0)
+        let size = 4096
+        _ = try SQLCipherShell.run(
+            tool.database,
+            key: tool.shellKey,
+            "CREATE TABLE filler (a); INSERT INTO filler VALUES (zeroblob(40000));"
+        )
+        let whole = try tool.folder.data("store.db")
+        let count = whole.count / size
+        _ = try SQLCipherShell.run(
+            tool.database,
+            key: tool.shellKey,
+            "PRAGMA rekey = 'another key';"
+        )
+        let rekeyed = try tool.folder.data("store.db")
+        let inspect = ["inspect"] + tool.opening
+
+        try tool.folder.write("store.db", whole.prefix(5 * size) + rekeyed.dropFirst(5 * size))
+        let two = try tool.run(inspect)
+        #expect(two.status == 74)
+        #expect(two.stdout.contains("pages 6 to \(count) may have another key"), "\(two)")
+
+        try tool.folder.write(
+            "store.db",
+            whole.prefix(5 * size) + Data(count: whole.count - 5 * size)
+        )
+        let zeros = try tool.run(inspect)
+        #expect(zeros.stdout.contains("zeros: pages 6 to \(count), never written"), "\(zeros)")
+        #expect(!zeros.stdout.contains("another key"))
+
+        try tool.folder.write("store.db", whole + Data(count: 3 * size))
+        let behind = try tool.run(inspect)
+        let pages = "pages \(count + 1) to \(count + 3)"
+        #expect(behind.stdout.contains("SQLite doesn't read \(pages)"), "\(behind)")
+        let damage = try #require(
+            try tool.run(inspect + ["--json"]).json()["damage"] as? [String: Any]
+        )
+        #expect(damage["zeroPages"] as? [Int] == Array(count + 1...count + 3))
+    }
 }

@@ -54,6 +54,39 @@ import Testing
         )
     }
 
+    /// A keyring without a password is text, into which the daemon writes a line break as it is.
+    @Test func aKeyringThatIsNotRead() throws {
+        let bus = try PrivateSecretService(.noDaemon)
+        try bus.folder.makeFolder("data/keyrings")
+        let secret = UUID().uuidString
+        let lines = [
+            "", "[keyring]", "display-name=Login", "lock-on-idle=false", "", "[1]", "item-type=0",
+            "display-name=Notes", "secret=\(secret)", "second line", "", "[1:attribute0]",
+            "name=service", "type=string", "value=com.example.Notes", "",
+        ]
+        let file = "data/keyrings/my own.keyring"
+        try bus.folder.write(file, lines.joined(separator: "\n").utf8)
+        try bus.folder.write("data/keyrings/default", "my own".utf8)
+        try bus.restart()
+        var tool = try Tool(environment: bus.environment)
+        tool.environment["HOME"] = bus.environment["HOME"]
+        let result = try tool.run(["key", "doctor"])
+        let text = result.stdout.split(separator: " ", omittingEmptySubsequences: true)
+            .joined(separator: " ").replacing("\n ", with: " ")
+        #expect(text.contains("doesn't read its file"), "\(result)")
+        #expect(text.contains("line 10 of it isn't of its form"), "\(result)")
+        #expect(!result.stdout.contains(secret) && !result.stderr.contains(secret))
+
+        // What it says to do.
+        let mended = lines[..<8] + ["\(lines[8])\\n\(lines[9])"] + lines[10...]
+        try bus.folder.write(file, mended.joined(separator: "\n").utf8)
+        try bus.restart()
+        let again = try tool.run(["key", "doctor"])
+        #expect(again.status == 0 && !again.stdout.contains("doesn't read"), "\(again)")
+        let found = try bus.run("secret-tool", ["lookup", "service", "com.example.Notes"])
+        #expect(found.stdout == "\(secret)\nsecond line")
+    }
+
     /// What is suggested without a default collection, typed as it stands.
     @Test func theDaemonIsStartedAsSuggested() throws {
         let bus = try PrivateSecretService(.noCollection)

@@ -400,7 +400,7 @@ extension Explanation {
             message: "out of memory",
             alike: [
                 "SQLITE_NOMEM", "string or blob too big", "SQLITE_TOOBIG", "Cannot allocate memory",
-                "mlock() returned",
+                "mlock(",
             ],
             results: [(7, "SQLITE_NOMEM"), (18, "SQLITE_TOOBIG")],
             codes: ["limitExceeded"],

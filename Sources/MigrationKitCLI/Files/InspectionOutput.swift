@@ -60,7 +60,7 @@ struct InspectionText {
             }
         }
         add(report.content)
-        add(report.damage)
+        add(report.damage, pageCount: report.content?.pageCount)
     }
 
     /// - Parameter width: The columns of a line.
@@ -108,15 +108,26 @@ struct InspectionText {
         }
     }
 
-    private mutating func add(_ damage: FileDamage?) {
+    /// - Parameter pageCount: How many pages the database has, which may be fewer than the file.
+    private mutating func add(_ damage: FileDamage?, pageCount: Int?) {
         guard let damage else { return }
         if damage.isSaltDamaged {
             add("Damage", "the salt, the file's first 16 bytes; the key is right")
         }
         if !damage.pages.isEmpty {
-            let pages = shortList(damage.pages.prefix(50), of: damage.pages.count)
-            let noun = damage.pages.count == 1 ? "page" : "\(damage.pages.count) pages:"
-            add("Damage", "\(noun) \(pages)")
+            add("Damage", pageList(damage.pages))
+            if !damage.zeroPages.isEmpty {
+                add("", "zeros: \(pageList(damage.zeroPages)), \(Self.zeros)")
+            }
+            let last = pageCount ?? .max
+            let behind = damage.pages.filter { $0 > last }
+            if !behind.isEmpty {
+                add("", "SQLite doesn't read \(pageList(behind)): the database ends before.")
+            }
+            let other = damage.pages.filter { $0 <= last && !damage.zeroPages.contains($0) }
+            if let first = other.first, other.count > 1, Array(first...last) == other {
+                add("", "\(pageList(other)) \(Self.otherKey)")
+            }
         }
         if damage.missingPageCount > 0 {
             let noun = damage.missingPageCount == 1 ? "page" : "pages"
@@ -127,6 +138,12 @@ struct InspectionText {
         }
         if let detail = damage.detail { add("Damage", "SQLite says: \(detail.printable)") }
     }
+
+    private static let zeros = "never written, or cut off before the file grew again"
+    private static let otherKey = """
+        may have another key: a change of the key was interrupted, and lost its journal. \
+        'salvage --second-password-file' reads both.
+        """
 
     private static let unfinishedChange = """
         a journal is beside the file. Either a program is writing now, or one was killed. The next \

@@ -3,6 +3,9 @@ public struct FileDamage: Equatable, Sendable {
     /// The damaged pages, counted from 1.
     public var pages: [Int] = []
 
+    /// Those of them that are zeros: they were never written, or were cut off before the file grew again.
+    public var zeroPages: [Int] = []
+
     /// How many pages at the end are counted in the header but missing from the file.
     public var missingPageCount = 0
 

@@ -89,6 +89,7 @@ extension FileDamage: Encodable {
     public func encode(to encoder: any Encoder) throws {
         try encoder.encode([
             "pages": pages,
+            "zeroPages": zeroPages,
             "missingPages": missingPageCount,
             "salt": isSaltDamaged,
             "logFrame": logFrame,

@@ -76,7 +76,8 @@ struct ReportWriter {
         let hasUnfinishedChange =
             try size > 0 && finding.journal?.suffix != "-journal" && (wasHot || file.hasHotJournal)
         if hasUnfinishedChange {
-            (finding.damage.pages, finding.damage.missingPageCount) = ([], 0)
+            (finding.damage.pages, finding.damage.zeroPages) = ([], [])
+            finding.damage.missingPageCount = 0
             finding.damage.detail = nil
         }
         finding.damage.logFrame = journals.lazy.compactMap(\.lostFrame).first
@@ -205,6 +206,10 @@ struct ReportWriter {
             // SQLite reads those that are in the log from there.
             finding.damage.pages = try damagedPages(key: fit.key, cipher: cipher)
                 .filter { log?.committedPages[$0] == nil }
+            finding.damage.zeroPages = try zeroPages(
+                among: finding.damage.pages,
+                pageSize: cipher.pageSize
+            )
         }
         guard let header = fit.header else {
             if finding.damage == FileDamage() { finding.damage.pages = [1] }
@@ -223,6 +228,20 @@ struct ReportWriter {
             log: log,
             into: &finding
         )
+    }
+
+    private func zeroPages(among pages: [Int], pageSize: Int) throws -> [Int] {
+        guard !pages.isEmpty else { return [] }
+        do {
+            let connection = try CipherConnection(immutable: file.absolutePath)
+            return try pages.filter { page in
+                try operation.checkCancellation()
+                return try connection.bytes(at: (page - 1) * pageSize, count: pageSize)
+                    .allSatisfy { $0 == 0 }
+            }
+        } catch let code as CipherCode {
+            throw FileInspection.cannotRead(file, code)
+        }
     }
 
     private func damagedPages(key: DatabaseKey, cipher: CipherSettings) throws -> [Int] {

@@ -65,6 +65,25 @@ func shortList(_ first: some Sequence<some CustomStringConvertible>, of count: I
     return shown.joined(separator: ", ") + (rest > 0 ? " and \(rest) more" : "")
 }
 
+/// Numbers of pages in one line, such as `pages 3, 7 to 9`.
+///
+/// - Parameter numbers: In order, and at least one.
+func pageList(_ numbers: [Int]) -> String {
+    var runs: [ClosedRange<Int>] = []
+    for number in numbers {
+        if let last = runs.last, last.upperBound + 1 == number {
+            runs[runs.count - 1] = last.lowerBound...number
+        } else {
+            runs.append(number...number)
+        }
+    }
+    let shown = runs.prefix(20)
+    let rest = numbers.count - shown.reduce(0) { $0 + $1.count }
+    return (numbers.count == 1 ? "page " : "pages ")
+        + shown.map { $0.count == 1 ? "\($0.lowerBound)" : "\($0.lowerBound) to \($0.upperBound)" }
+        .joined(separator: ", ") + (rest > 0 ? " and \(rest) more" : "")
+}
+
 /// A table whose columns are as wide as their widest cell. Put long texts into the last column: it
 /// isn't cut at the terminal's edge.
 ///
