@@ -150,7 +150,14 @@ class Judge:
                 claims.append(("false: " + kind, plain[start:end].strip()))
 
         claim(r"newer (SQLite|SQLCipher)", True, "a newer SQLite")
-        damaged = r"(?<!may be )(?<!or is )(?<!file is )\bdamaged\b(?! file)|malformed|does not authenticate"
+        ours = "".join(f"(?<!{words} )" for words in ("may be", "or is", "file is"))
+        # What is said of a torn journal.
+        torn = "".join(
+            f"(?<!{words})"
+            for words in ("-journal is ", "journal was ", "of them ", "pages are ", "out: it is ", r"db\.")
+        )
+        of_journal = torn if "torn" in cell.leftover else ""
+        damaged = rf"{ours}{of_journal}\bdamaged\b(?! file)|malformed|does not authenticate"
         whole = sound and cell.file not in ("damaged", "zeroed")
         claim(damaged, whole and cell.relation in ("none", "own", "foreign"), "damaged")
         claim(
@@ -244,6 +251,9 @@ class Judge:
         least = max(map(len, choices))
         if self.cell.relation == "foreign" and self.alone:
             least = len(self.alone[0])
+        if self.cell.relation == "untold" and re.search(r"\d+ rows; without it, \d+", re.sub(r"\s+", " ", text)):
+            # Nobody knows which one it should be, and it names both.
+            least = 0
         readable = min((c for c in choices if len(c) >= least), key=lambda c: len(c - rows))
         missing = readable - rows
         if self.cell.relation == "torn":

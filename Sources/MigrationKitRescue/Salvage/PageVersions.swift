@@ -18,6 +18,9 @@ struct PageVersions {
     /// from 1.
     var frameCount = 0
     var damagedFrames: [Int] = []
+
+    /// The offsets of a log's versions of the first page, also of damaged ones.
+    var firstPages: [Int] = []
 }
 
 extension PageVersions {
@@ -167,8 +170,10 @@ extension PageVersions {
             for (frame, page, isIntact, hasSum) in pending.lazy.map({ (Int($0), Int($1), $2, $3) })
             {
                 frameCount += 1
+                let offset = Self.headerCount + frame * frameSize + Self.frameHeaderCount
+                if page == 1 { firstPages.append(offset) }
                 if isIntact {
-                    offsets[page] = Self.headerCount + frame * frameSize + Self.frameHeaderCount
+                    offsets[page] = offset
                     older.remove(page)
                     foreign[page] = nil
                 } else {

@@ -50,7 +50,9 @@ extension SalvageCandidate {
         for alone: SalvageCandidate
     ) -> SalvageReport.Journal.Reason? {
         let isAloneBetter = alone.isSound && alone.rowCount > 0 || alone.rowCount > rowCount
-        if isOfOtherState, isAloneBetter { return .otherTime }
+        if isOfOtherState, isAloneBetter {
+            return !isWhole && alone.isSound ? .damaged : .otherTime
+        }
         // Damaged versions explain why the others don't fit.
         guard isWhole else {
             return kind == .rollback && alone.isSound && !isSound ? .damaged : nil

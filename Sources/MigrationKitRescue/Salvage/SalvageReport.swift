@@ -215,11 +215,13 @@ public struct SalvageReport: Equatable, Sendable {
 
     /// Whether damage in the journal beside the file may be about other pages than those that are known: a
     /// page whose image in a rollback journal is damaged keeps what was never committed; and without HMACs,
-    /// a frame may belong to another page than it says.
+    /// a frame may belong to another page than it says. A log that takes rows away may be of an earlier time.
     private var mayLackPages: Bool {
         guard let journal, !journal.damagedFrames.isEmpty else { return false }
         return switch journal.leftOut {
-        case nil: journal.kind == .rollback || !provesPages
+        case nil:
+            journal.kind == .rollback || !provesPages
+                || journal.rowCountWith ?? 0 < journal.rowCountWithout ?? 0
         case .damaged: true
         case .otherKey, .otherTime, .contradicts: false
         }

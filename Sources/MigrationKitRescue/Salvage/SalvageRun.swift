@@ -228,7 +228,10 @@ struct SalvageRun {
             // What SQLite reads of it: the frames before the first damaged one.
             let intact = try PageVersions(log: log, form: form, untilDamage: true, tick: tick)
             let sqlites = try candidate(log, intact)
-            if sqlites.isSound, sqlites.rowCount > with.rowCount { with = sqlites }
+            if sqlites.isSound, sqlites.rowCount > with.rowCount {
+                with = sqlites
+                if intact.frameCount == 0 { journal.leftOut = .damaged }
+            }
         }
         guard files.main != nil else { return (with, journal) }
         let without = try candidate(nil, PageVersions())
@@ -237,12 +240,17 @@ struct SalvageRun {
         if seemsCommitted, without.isSound || with.rowCount <= without.rowCount {
             return (without, nil)
         }
-        journal.leftOut = with.reasonToLeaveOut(
-            kind,
-            isOfOtherState: versions.damagedFrames.isEmpty && isOfOtherState(kind, key),
-            isWhole: versions.damagedFrames.isEmpty && with.pages.readsAllBeside,
-            for: without
-        )
+        let isDamaged = !versions.damagedFrames.isEmpty
+        journal.leftOut =
+            try journal.leftOut
+            ?? with.reasonToLeaveOut(
+                kind,
+                isOfOtherState: isDamaged
+                    ? try !continues(versions, of: beside, files.main, form)
+                    : isOfOtherState(kind, key),
+                isWhole: !isDamaged && with.pages.readsAllBeside,
+                for: without
+            )
         (journal.rowCountWith, journal.rowCountWithout) = (with.rowCount, without.rowCount)
         return (journal.leftOut == nil ? with : without, journal)
     }
@@ -254,8 +262,32 @@ struct SalvageRun {
             return false
         }
         let ownership = JournalOwnership(look, key: key.rawKey, cipher: key.cipher ?? .current)
-        return (try? ownership.finding())
-            == .init(suffix: kind == .writeAheadLog ? "-wal" : "-journal", mismatch: .state)
+        let finding = try? ownership.finding()
+        return finding?.suffix == (kind == .writeAheadLog ? "-wal" : "-journal")
+            && [.state, .salt].contains(finding?.mismatch)
+    }
+
+    /// Whether a damaged log may continue the file: SQLite counts on from the first page as it read it, which
+    /// is encrypted. SQLite itself takes no frame behind the damage, so that no opening tells. A header that makes
+    /// sense is whole, also in a page that isn't.
+    private func continues(
+        _ versions: PageVersions,
+        of log: RawFile?,
+        _ main: RawFile?,
+        _ form: PageForm
+    ) throws -> Bool {
+        func header(_ page: [UInt8]) -> DatabaseHeader? {
+            form.content(page, number: 1).flatMap(DatabaseHeader.init)
+        }
+        let pages = try versions.firstPages.compactMap {
+            try log?.read(at: $0, count: form.pageSize)
+        }
+        guard let first = pages.first.flatMap(header),
+            let current = try main?.read(at: 0, count: form.pageSize), let own = header(current)
+        else { return true }
+        let counter = first.changeCounter
+        return pages.contains(current) || counter == current.word(24) &+ 1
+            || [own.changeCounter, own.changeCounter &+ 1].contains(counter)
     }
 
     /// The form of the new file: that of the damaged one, with the settings that open it.

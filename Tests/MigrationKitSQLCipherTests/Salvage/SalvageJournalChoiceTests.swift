@@ -73,6 +73,53 @@ import Testing
         #expect(try count("x LIKE 'new %'") == "1000\nok")
     }
 
+    /// A raw key opens it whatever its salt is, and without an HMAC nothing else tells.
+    @Test func aLogOfAnotherSaltIsLeftOut() throws {
+        let settings = "PRAGMA cipher_use_hmac = OFF; PRAGMA journal_mode = wal;"
+        let path = folder.path("other.db")
+        for (name, count) in [(folder.database, 500), (path, 100)] {
+            _ = try shell(
+                """
+                .dbconfig no_ckpt_on_close on
+                \(settings)
+                CREATE TABLE notes (id INTEGER PRIMARY KEY, x TEXT);
+                WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n LIMIT \(count))
+                INSERT INTO notes SELECT i, hex(randomblob(40)) FROM n;
+                \(name == path ? "" : "PRAGMA wal_checkpoint(TRUNCATE);")
+                """,
+                name
+            )
+        }
+        try folder.write("notes.db-wal", folder.data("other.db-wal"))
+        let report = try DatabaseSalvage(
+            folder.database,
+            to: folder.path("new.db"),
+            form: .encrypted(key.key, cipher: CipherSettings(hmacAlgorithm: .off))
+        ).run()
+        #expect(report.journal?.leftOut == .otherTime && report.rowCount == 500, "\(report)")
+    }
+
+    /// What SQLite reads has more rows than the frames behind the damage leave.
+    @Test func aDamagedLogThatTakesRowsAwayIsNoWholeOne() throws {
+        try make("wal")
+        // Each page of the first transaction is in the second one, too.
+        try leaveLog(
+            "UPDATE notes SET x = 'new' WHERE id = 1; DELETE FROM notes WHERE id % 2 = 0;"
+        )
+        let log = try folder.data("notes.db-wal")
+        for frame in 0..<(log.count - 32) / (24 + 4096) {
+            var damaged = log
+            damaged[32 + frame * (24 + 4096) + 24 + 2000] ^= 1
+            try folder.write("notes.db-wal", damaged)
+            let report = try salvage()
+            #expect(report.journal?.rowCountWithout == 1000)
+            #expect(report.rowCount >= 500)
+            let isComplete = report.isComplete
+            #expect(!isComplete || report.rowCount == 1000, "frame \(frame): \(report)")
+            unlink(folder.path("new.db"))
+        }
+    }
+
     // MARK: - Two Keys
 
     @Test(arguments: [2, 3], [true, false])
