@@ -36,6 +36,9 @@ package func launch(in folder: String, with runner: GRDBMigrationRunner) async t
         // A full disk, a keyring that doesn't answer, two items for one account: each says what to do.
         let advice = error.recoverySuggestion ?? ""
         return .ask("\(error.errorDescription ?? "The notes can't be opened"). \(advice)")
+    } catch {
+        // A step's own error, which names the step.
+        return .ask("The notes can't be brought up to date. \(error)")
     }
 }
 
@@ -63,7 +66,7 @@ package func keepCopies(
     and backup: String
 ) async throws {
     let copy = try await asyncRun { try store.recoveryCopy(passphrase: passphrase) }
-    try Data(copy).write(to: file)
+    try Data(copy).write(to: file, options: .atomic)
     try await asyncRun { try store.backup(to: backup) }
 }
 
@@ -72,7 +75,7 @@ package func restoreKey(
     from file: URL,
     passphrase: MigrationKitKeys.Secret
 ) async throws -> DatabaseQueue {
-    let copy = try [UInt8](Data(contentsOf: file))
+    let copy = try Array(Data(contentsOf: file))
     try await asyncRun { try store.restoreKey(from: copy, passphrase: passphrase) }
     return try await store.asyncOpen()
 }

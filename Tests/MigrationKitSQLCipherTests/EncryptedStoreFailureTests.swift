@@ -254,11 +254,11 @@ import Testing
             ),
             (
                 .launchInProgress(path: "notes.db", processIdentifier: 7),
-                "notes.db is being created by process 7"
+                "notes.db is being created or encrypted by process 7"
             ),
             (
                 .launchInProgress(path: "notes.db", processIdentifier: nil),
-                "notes.db is being created by another process"
+                "notes.db is being created or encrypted by another process"
             ),
         ] as [(EncryptedStoreError, String)]
     )

@@ -133,6 +133,17 @@ import Testing
         #expect(try folder.snapshot() == before)
     }
 
+    /// No key is missing of what was never encrypted.
+    @Test(arguments: [0, 1, 100])
+    func aFileThatWasNeverEncryptedHasNoLostKey(_ count: Int) throws {
+        let text = Data(String(repeating: "text ", count: 20).utf8)
+        try folder.write("notes.db", count == 0 ? Data(count: 8192) : text.prefix(count))
+        let before = try folder.snapshot()
+        #expect(throws: EncryptedDatabaseError.self) { try store().open() as DatabaseQueue }
+        #expect(try folder.snapshot() == before)
+        #expect(try keys.items(service: nil, account: nil) == [])
+    }
+
     /// Its answer says nothing about its disk.
     @Test func aProgramThatWritesLaterIsWaitedForAndTheWaitCanBeCancelled() async throws {
         let store = store(LateKeyStore(keys))

@@ -78,6 +78,20 @@ import Testing
         let exists = KeyStoreError.itemExists(service: "org.example.Notes", account: "main")
         #expect(throws: exists) { try store().restoreKey(from: copy, passphrase: passphrase) }
         #expect(try storedKey() == other)
+        try store().restoreKey(from: copy, passphrase: passphrase, replacing: true)
+        try store().open().close()
+        let former = try keys.items(
+            service: "migrationkit-previous: org.example.Notes",
+            account: nil
+        )
+        #expect(former.count == 1)
+        try keys.store(
+            other,
+            service: "org.example.Notes",
+            account: "main",
+            label: nil,
+            replacing: true
+        )
         #expect(throws: EncryptedDatabaseError.wrongKey(path: folder.database)) {
             try store().recoveryCopy(passphrase: passphrase)
         }

@@ -65,6 +65,16 @@ package struct FileInspection {
         }
     }
 
+    /// Throws if the file can't be an encrypted database, whatever its key is.
+    func checkLooksEncrypted() throws {
+        guard fitsPageSize, !isText else {
+            throw EncryptedDatabaseError.notADatabase(path: file.path)
+        }
+        guard !beginsWithZeros else {
+            throw EncryptedDatabaseError.damaged(path: file.path, pages: [1])
+        }
+    }
+
     /// Whether a journal beside the file brings back its plaintext header, or the empty file that it
     /// was.
     private func isRecovered() throws -> Bool {

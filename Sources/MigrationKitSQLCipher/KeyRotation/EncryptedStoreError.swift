@@ -49,7 +49,7 @@ extension EncryptedStoreError: CodedError {
         case .keyNotKept(let service, let account, let hasDatabase):
             "the \(hasDatabase ? "" : "new ")key with \(Self.names(service, account)) could not be read back"
         case .launchInProgress(let path, let processIdentifier):
-            "\(path) is being created by "
+            "\(path) is being created or encrypted by "
                 + (processIdentifier.map { "process \($0)" } ?? "another process")
         case .noAccount(let service):
             "the item with service \"\(service)\" has no account"
@@ -83,7 +83,7 @@ extension EncryptedStoreError: CodedError {
             last only for this session.
             """
         case .launchInProgress(_, let processIdentifier):
-            "It may be waiting for the keyring's password. Enter it, or end "
+            "It may have gigabytes to encrypt, or wait for the keyring's password. Enter that, or end "
                 + (processIdentifier.map { "process \($0)" } ?? "that process")
                 + ", and start again."
         case .noAccount:

@@ -39,11 +39,17 @@ extension EncryptedStore {
     /// - Parameters:
     ///   - copy: The bytes of the file.
     ///   - passphrase: What opens it.
+    ///   - replacing: Whether another key that is stored is replaced. It is kept in an item of its own, as
+    ///     a rotation keeps former keys.
     /// - Throws: `RecoveryCopyError`; ``EncryptedDatabaseError/wrongKey(path:)`` if the key is another
     ///   database's, or a former one; another ``EncryptedDatabaseError`` if the file is missing or can't be
-    ///   read; `KeyStoreError.itemExists` if another key is stored, which stays;
+    ///   read; `KeyStoreError.itemExists` if another key is stored and may not be replaced;
     ///   ``EncryptedStoreError/keyNotKept(service:account:hasDatabase:)``; another `KeyStoreError`.
-    public func restoreKey(from copy: [UInt8], passphrase: Secret) throws {
+    public func restoreKey(
+        from copy: [UInt8],
+        passphrase: Secret,
+        replacing: Bool = false
+    ) throws {
         guard try exists() else { throw EncryptedDatabaseError.noSuchFile(path: path) }
         let key = try RecoveryContainer.open(
             copy.withUnsafeBytes(Secret.init(copying:)),
@@ -53,10 +59,19 @@ extension EncryptedStore {
         let stored = storedKey
         try stored.prove(key)
         if try keyStore.hasItem(service: service, account: account), let entry = try stored.item() {
-            guard (try? stored.read(entry)) == key else {
+            let other = try stored.read(entry)
+            guard other != key else { return }
+            guard replacing else {
                 throw KeyStoreError.itemExists(service: service, account: account)
             }
-            return
+            try stored.keep(other, account: account, label: entry.item.label)
+            try keyStore.store(
+                key,
+                service: service,
+                account: account,
+                label: entry.item.label,
+                replacing: true
+            )
         }
         _ = try stored.store(key, service: service, account: account, label: label)
     }

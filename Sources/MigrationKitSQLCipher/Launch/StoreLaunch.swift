@@ -64,10 +64,9 @@ struct StoreLaunch {
                 return try open(store.path, $0, options(createsFile: false))
             }
         } catch KeyStoreError.itemNotFound {
-            // The app has only now begun to encrypt, so no key is lost.
-            guard (try? isPlaintext) != true else {
-                throw EncryptedDatabaseError.plaintext(path: store.path)
-            }
+            // No key is lost if the file was never encrypted, or can't be read.
+            try EncryptedDatabase.check(store.path, is: .encrypted, cipher: store.options.cipher)
+            try FileInspection(file.look(), cipher: store.options.cipher).checkLooksEncrypted()
             throw keyMissing
         }
     }
@@ -124,17 +123,24 @@ struct StoreLaunch {
             guard try isPlaintext else { return }
             let entry = try storedEntry()
             try waitUntilWritten(entry)
-            var options = store.rewriting(
-                RewriteOptions(timeout: max(1, store.options.busyTimeout))
-            )
+            let timeout = max(1, store.options.busyTimeout)
+            var options = store.rewriting(RewriteOptions(timeout: timeout))
             options.cancellation = cancellation
-            try DatabaseConversion.encrypt(
+            let conversion = DatabaseConversion.encrypt(
                 store.path,
-                key: entry.key(assuming: store.keyForm),
+                key: try entry.key(assuming: store.keyForm),
                 cipher: store.options.cipher,
                 options: options
-            ).run()
-            KeyRecord.keep(entry.item, in: store.keyStore, beside: file)
+            )
+            let end = ContinuousClock.now + .seconds(timeout)
+            while true {
+                do {
+                    try conversion.run()
+                    return KeyRecord.keep(entry.item, in: store.keyStore, beside: file)
+                } catch DatabaseConversionError.changedMeanwhile where .now < end {
+                    // The old version opens it for each of its changes.
+                }
+            }
         }
     }
 
