@@ -124,8 +124,12 @@ struct InspectionText {
             if !behind.isEmpty {
                 add("", "SQLite doesn't read \(pageList(behind)): the database ends before.")
             }
-            let other = damage.pages.filter { $0 <= last && !damage.zeroPages.contains($0) }
-            if let first = other.first, other.count > 1, Array(first...last) == other {
+            let zeros = Set(damage.zeroPages)
+            let other = damage.pages.filter { $0 <= last && !zeros.contains($0) }
+            // Up to the last page, without a gap.
+            if let first = other.first, other.count > 1, other.last == last,
+                other.count == last - first + 1
+            {
                 add("", "\(pageList(other)) \(Self.otherKey)")
             }
         }

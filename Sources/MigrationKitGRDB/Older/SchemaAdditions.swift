@@ -13,12 +13,18 @@ package final class SchemaAdditions: Sendable {
 
     package init() {}
 
+    /// What may be an old table or column under a new name isn't an addition.
+    ///
     /// - Parameter changes: The states of each object that a step has changed, as ``StepEffect`` has them.
     func note(_ changes: some Sequence<[SchemaObject?]>, by step: String) {
+        let losesTable = changes.contains { states in
+            (states.first ?? nil)?.kind == .table && (states.last ?? nil) == nil
+        }
         for states in changes {
             guard let now = states.last ?? nil, now.kind == .table else { continue }
             let table = now.name.foldedName
             guard let old = states.first ?? nil else {
+                guard !losesTable else { continue }
                 adders.withLock {
                     $0.tables[table] = step
                     $0.columns[table] = nil
@@ -28,9 +34,13 @@ package final class SchemaAdditions: Sendable {
             guard old.sql != now.sql,
                 let (was, text) = try? (TableText(old.sql), TableText(now.sql))
             else { continue }
-            let new = Set(text.columns.map(\.name)).subtracting(was.columns.map(\.name))
+            let names = Set(was.columns.map(\.name))
+            let new = Set(text.columns.map(\.name))
+            guard new.isSuperset(of: names) else { continue }
             adders.withLock { adders in
-                for column in new { adders.columns[table, default: [:]][column] = step }
+                for column in new.subtracting(names) {
+                    adders.columns[table, default: [:]][column] = step
+                }
             }
         }
     }

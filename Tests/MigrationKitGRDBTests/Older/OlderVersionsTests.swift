@@ -390,6 +390,20 @@ import Testing
         #expect(try runner().hasBeenSuperseded(in: writer))
     }
 
+    /// Older versions see the rows by a view with the old name.
+    @Test(
+        arguments: [
+            "ALTER TABLE tag RENAME TO label; CREATE VIEW tag AS SELECT * FROM label",
+            "CREATE TABLE label AS SELECT * FROM tag; DROP TABLE tag; CREATE VIEW tag AS SELECT * FROM label",
+        ]
+    )
+    func aTableUnderANewNameIsNoAddition(_ sql: String) throws {
+        let second = Self.step("0002", "DROP VIEW names; DROP VIEW all_tags; \(sql)", older: .work)
+        try runner().migrate(in: writer)
+        try runner(second, Self.step("0003", "DELETE FROM label")).migrate(in: writer)
+        #expect(try runner().hasBeenSuperseded(in: writer))
+    }
+
     @Test func authorOverrulesTheJudgement() throws {
         let breaks = OlderVersions.fail(reasons: ["the app counts the notes"])
         let report = try runner(
