@@ -78,7 +78,11 @@ import Testing
             ]
         )
         let record = try #require(try runner.migrationRecords(in: writer)["2"])
-        #expect(record.older?.reasons == ["values of column 'size' of table 'note' were changed"])
+        #expect(
+            record.older?.reasons == [
+                "values of column 'size' of table 'note' were changed (added by 1)"
+            ]
+        )
         #expect(try runner.overview(of: writer).begun.isEmpty)
         let journal = "SELECT count(progress) FROM grdb_migrationkit_journal"
         #expect(try writer.number(journal) == 0)
