@@ -318,35 +318,4 @@ import Testing
         }
         #expect(lines == expected)
     }
-
-    // MARK: - Speed
-
-    @Test func twoHundredMigrationsTakeSeconds() throws {
-        let scripts = (0..<100).flatMap { number in
-            [
-                """
-                CREATE TABLE t\(number) (
-                    id INTEGER PRIMARY KEY, name TEXT NOT NULL,
-                    other INTEGER REFERENCES t\(max(0, number - 1)) (id) ON DELETE CASCADE
-                );
-                CREATE INDEX t\(number)_name ON t\(number) (name);
-                """,
-                """
-                ALTER TABLE t\(number) ADD COLUMN state TEXT DEFAULT 'new';
-                CREATE TABLE new_t (
-                    id INTEGER PRIMARY KEY, name TEXT NOT NULL, state TEXT DEFAULT 'new',
-                    other INTEGER REFERENCES t\(max(0, number - 1)) (id) ON DELETE CASCADE, more
-                );
-                INSERT INTO new_t (id, name, other, state) SELECT id, name, other, state FROM t\(number);
-                DROP TABLE t\(number);
-                ALTER TABLE new_t RENAME TO t\(number);
-                CREATE INDEX t\(number)_name ON t\(number) (name);
-                """,
-            ]
-        }
-        let start = ThreadTime.now
-        #expect(try lint(scripts).checked == 200)
-        // In a release build, it takes a fifth of this.
-        #expect(ThreadTime.now - start < 15_000_000_000)
-    }
 }
