@@ -10,7 +10,7 @@ extension EncryptedStore {
     /// let copy = try await asyncRun { try store.recoveryCopy(passphrase: passphrase) }
     /// ```
     ///
-    /// It is a ``RecoveryContainer``, which the tool's `key import` and OpenSSL's `openssl pkcs12` open as
+    /// It is a `RecoveryContainer`, which the tool's `key import` and OpenSSL's `openssl pkcs12` open as
     /// well. After a rotation of the key, it opens only older backups: make a new one.
     ///
     /// - Parameter passphrase: What opens the copy: 1 to 1,023 bytes without a line break or NUL.
