@@ -73,6 +73,8 @@ public enum RecoveryContainer {
     /// The key in a container.
     ///
     /// - Parameters:
+    ///   - container: The bytes of its file.
+    ///   - passphrase: What opens it.
     ///   - source: The file's name in errors.
     ///   - mostIterations: A container that asks for more is taken for damaged.
     /// - Throws: ``RecoveryCopyError``; ``DatabaseKeyError`` if the content can't be a key.
