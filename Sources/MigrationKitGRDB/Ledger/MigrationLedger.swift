@@ -157,19 +157,20 @@ extension MigrationRegistry<Database> {
     /// in which they were applied, those that it doesn't know first. Begun ones that the registry doesn't
     /// have come last, wherever they would belong: only a program that has them can go on.
     package func newer(among applied: Set<String>, _ db: Database) throws -> [NewerMigration] {
+        let newer = unknown(among: applied).newer
         let begun = try MigrationJournal.begun(db)
             .filter { !applied.has($0.key) && !Set(identifiers).has($0.key) }
-            .map { NewerMigration($0.key, $0.value) }.sorted { $0.identifier < $1.identifier }
-        let newer = unknown(among: applied).newer
+            .map { NewerMigration($0.key, $0.value, without: newer) }
+            .sorted { $0.identifier < $1.identifier }
         // The usual case, with no more of the journal.
         guard !newer.isEmpty else { return begun }
         let records = try MigrationJournal.records(db)
-        return newer.map { NewerMigration($0, records[$0]).forVersions(without: newer) }
+        return newer.map { NewerMigration($0, records[$0], without: newer) }
             .enumerated().sorted {
                 let times = [$0, $1].map { $0.element.appliedAt ?? .distantPast }
                 return (times[0], $0.offset) < (times[1], $1.offset)
             }
-            .map(\.element) + begun.map { $0.forVersions(without: newer) }
+            .map(\.element) + begun
     }
 
     /// The applied steps that the registry doesn't have, sorted.
@@ -294,34 +295,27 @@ extension MigrationRegistry<Database> {
 }
 
 extension NewerMigration {
-    /// What it means for versions that don't know these steps either.
-    fileprivate func forVersions(without steps: [String]) -> NewerMigration {
-        NewerMigration(
-            identifier: identifier,
-            appliedAt: appliedAt,
-            appVersion: appVersion,
-            older: older?.without(steps),
-            canBeTakenBack: canBeTakenBack,
-            isBegun: isBegun
-        )
-    }
-
-    fileprivate init(_ identifier: String, _ begun: MigrationJournal.Begun) {
+    fileprivate init(
+        _ identifier: String,
+        _ begun: MigrationJournal.Begun,
+        without unknown: [String]
+    ) {
         self.init(
             identifier: identifier,
             appVersion: begun.appVersion,
-            older: begun.older,
+            older: begun.older?.without(unknown),
             canBeTakenBack: begun.rollbackSQL != nil,
             isBegun: true
         )
     }
 
-    init(_ identifier: String, _ record: MigrationRecord?) {
+    /// - Parameter unknown: The steps that the versions in question don't know either.
+    init(_ identifier: String, _ record: MigrationRecord?, without unknown: [String] = []) {
         self.init(
             identifier: identifier,
             appliedAt: record?.appliedAt,
             appVersion: record?.appVersion,
-            older: record?.older,
+            older: record?.older?.without(unknown),
             canBeTakenBack: record?.rollbackSQL != nil
         )
     }

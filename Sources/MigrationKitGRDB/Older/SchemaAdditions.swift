@@ -3,13 +3,8 @@ import Synchronization
 
 /// The tables and columns that the steps of a run have added, and which of them.
 package final class SchemaAdditions: Sendable {
-    private struct Adders {
-        var tables: [String: String] = [:]
-        /// By table and column.
-        var columns: [String: [String: String]] = [:]
-    }
-
-    private let adders = Mutex(Adders())
+    /// By table and column; without a column, the step that has added the table.
+    private let adders = Mutex<[String: [String?: String]]>([:])
 
     package init() {}
 
@@ -25,10 +20,7 @@ package final class SchemaAdditions: Sendable {
             let table = now.name.foldedName
             guard let old = states.first ?? nil else {
                 guard !losesTable else { continue }
-                adders.withLock {
-                    $0.tables[table] = step
-                    $0.columns[table] = nil
-                }
+                adders.withLock { $0[table] = [nil: step] }
                 continue
             }
             guard old.sql != now.sql,
@@ -39,7 +31,7 @@ package final class SchemaAdditions: Sendable {
             guard new.isSuperset(of: names) else { continue }
             adders.withLock { adders in
                 for column in new.subtracting(names) {
-                    adders.columns[table, default: [:]][column] = step
+                    adders[table, default: [:]][column] = step
                 }
             }
         }
@@ -47,13 +39,13 @@ package final class SchemaAdditions: Sendable {
 
     /// The step that has added a table.
     func adder(of table: SchemaObject) -> String? {
-        adders.withLock { $0.tables[table.name.foldedName] }
+        adders.withLock { $0[table.name.foldedName]?[nil] }
     }
 
     /// The step that has added a column, or its table.
     ///
     /// - Parameter column: Its name, folded.
     func adder(ofColumn column: String, of table: SchemaObject) -> String? {
-        adders.withLock { $0.columns[table.name.foldedName]?[column] } ?? adder(of: table)
+        adders.withLock { $0[table.name.foldedName]?[column] } ?? adder(of: table)
     }
 }

@@ -24,7 +24,7 @@ package struct StepEffect {
     }
 
     private let before: () -> [SchemaObject]
-    private let additions: SchemaAdditions?
+    private let additions: SchemaAdditions
     /// What each changed object was before the step and after each of its changes.
     private var changes: [SchemaObject.Identity: [SchemaObject?]] = [:]
     private var rowChanges: [RowChange] = []
@@ -37,7 +37,7 @@ package struct StepEffect {
     ///   - additions: What earlier steps of the run have added.
     ///   - before: The schema before the step.
     package init(
-        after additions: SchemaAdditions? = nil,
+        after additions: SchemaAdditions = SchemaAdditions(),
         before: @escaping () -> [SchemaObject]
     ) {
         self.additions = additions
@@ -46,7 +46,7 @@ package struct StepEffect {
 
     /// Notes what the step has added, for those that follow.
     func noteAdditions(of step: String) {
-        additions?.note(changes.values, by: step)
+        additions.note(changes.values, by: step)
     }
 
     /// Notes what one statement changed.
@@ -101,7 +101,7 @@ package struct StepEffect {
             before: before,
             after: after,
             inserted: inserted,
-            additions: additions ?? SchemaAdditions()
+            additions: additions
         )
         var reasons = changes.sorted { $0.key < $1.key }.flatMap { check.reasons(for: $0.value) }
         reasons += check.reasonsOfReaders(after: changes.values).map { Reason($0) }
