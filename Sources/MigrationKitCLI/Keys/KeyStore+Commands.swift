@@ -36,15 +36,7 @@ extension KeyStore {
                 timeout: 0,
                 read: { try $0.key() }
             )
-            do {
-                try stored.keep(present.key(), account: account, label: present.item.label)
-            } catch KeyStoreError.unstorablePassphrase(let flaw) {
-                throw EncryptedStoreError.oldKeyNotStorable(
-                    service: service,
-                    account: account,
-                    flaw: flaw
-                )
-            }
+            try stored.keep(present, account: account)
         }
         return try storeChecked(
             key,

@@ -246,6 +246,15 @@ extension StoredKey {
         }
     }
 
+    /// Keeps the key of an item that gets another one.
+    ///
+    /// - Throws: ``EncryptedStoreError/oldKeyNotStorable(service:account:flaw:)``; `KeyStoreError`.
+    package func keep(_ replaced: KeyEntry, account: String) throws {
+        let key = try read(replaced)
+        try checkKeepable(key, account: account)
+        try keep(key, account: account, label: replaced.item.label)
+    }
+
     /// Keeps a key that may be needed for a file elsewhere, such as a backup.
     @discardableResult
     package func keep(_ key: DatabaseKey, account: String, label: String?) throws -> KeyItem {

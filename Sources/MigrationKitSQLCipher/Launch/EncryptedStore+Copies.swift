@@ -59,12 +59,11 @@ extension EncryptedStore {
         let stored = storedKey
         try stored.prove(key)
         if try keyStore.hasItem(service: service, account: account), let entry = try stored.item() {
-            let other = try stored.read(entry)
-            guard other != key else { return }
+            guard try stored.read(entry) != key else { return }
             guard replacing else {
                 throw KeyStoreError.itemExists(service: service, account: account)
             }
-            try stored.keep(other, account: account, label: entry.item.label)
+            try stored.keep(entry, account: account)
             try keyStore.store(
                 key,
                 service: service,
