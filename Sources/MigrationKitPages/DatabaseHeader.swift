@@ -80,6 +80,17 @@ package struct DatabaseHeader {
     /// Changes with every version of the first page.
     package var changeCounter: UInt32 { word(24) }
 
+    /// Whether this version of the first page may come right after another one. SQLite counts on from the
+    /// page as it read it, which is encrypted; other libraries from the decrypted one.
+    ///
+    /// - Parameters:
+    ///   - header: The other version's header.
+    ///   - page: The other version as it is in the file.
+    package func follows(_ header: DatabaseHeader, _ page: [UInt8]) -> Bool {
+        [page.word(24) &+ 1, header.changeCounter, header.changeCounter &+ 1]
+            .contains(changeCounter)
+    }
+
     /// Whether the file is in WAL mode.
     package var usesLog: Bool { bytes[19] == 2 }
 

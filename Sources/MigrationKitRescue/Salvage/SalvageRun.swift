@@ -223,27 +223,25 @@ struct SalvageRun {
             return (try candidate(nil, PageVersions()), journal)
         }
         var with = try candidate(beside, versions)
-        if kind == .writeAheadLog, let log = beside, !versions.damagedFrames.isEmpty, !with.isSound
-        {
+        let without = try files.main.map { _ in try candidate(nil, PageVersions()) }
+        let isDamaged = !versions.damagedFrames.isEmpty
+        if kind == .writeAheadLog, let log = beside, isDamaged, !with.isSound {
             // What SQLite reads of it: the frames before the first damaged one.
             let intact = try PageVersions(log: log, form: form, untilDamage: true, tick: tick)
-            let sqlites = try candidate(log, intact)
-            if sqlites.isSound, sqlites.rowCount > with.rowCount {
+            let sqlites = intact.frameCount == 0 ? without : try candidate(log, intact)
+            if let sqlites, sqlites.isSound, sqlites.rowCount > with.rowCount {
                 with = sqlites
                 if intact.frameCount == 0 { journal.leftOut = .damaged }
             }
         }
-        guard files.main != nil else { return (with, journal) }
-        let without = try candidate(nil, PageVersions())
+        guard let without else { return (with, journal) }
         // Its super-journal is gone. A database that only the undoing makes whole wasn't left by a finished
         // change.
         if seemsCommitted, without.isSound || with.rowCount <= without.rowCount {
             return (without, nil)
         }
-        let isDamaged = !versions.damagedFrames.isEmpty
-        journal.leftOut =
-            try journal.leftOut
-            ?? with.reasonToLeaveOut(
+        if journal.leftOut == nil {
+            journal.leftOut = with.reasonToLeaveOut(
                 kind,
                 isOfOtherState: isDamaged
                     ? try !continues(versions, of: beside, files.main, form)
@@ -251,6 +249,7 @@ struct SalvageRun {
                 isWhole: !isDamaged && with.pages.readsAllBeside,
                 for: without
             )
+        }
         (journal.rowCountWith, journal.rowCountWithout) = (with.rowCount, without.rowCount)
         return (journal.leftOut == nil ? with : without, journal)
     }
@@ -267,9 +266,8 @@ struct SalvageRun {
             && [.state, .salt].contains(finding?.mismatch)
     }
 
-    /// Whether a damaged log may continue the file: SQLite counts on from the first page as it read it, which
-    /// is encrypted. SQLite itself takes no frame behind the damage, so that no opening tells. A header that makes
-    /// sense is whole, also in a page that isn't.
+    /// Whether a damaged log may continue the file. SQLite itself takes no frame behind the damage, so that no
+    /// opening tells. A header that makes sense is whole, also in a page that isn't.
     private func continues(
         _ versions: PageVersions,
         of log: RawFile?,
@@ -279,15 +277,14 @@ struct SalvageRun {
         func header(_ page: [UInt8]) -> DatabaseHeader? {
             form.content(page, number: 1).flatMap(DatabaseHeader.init)
         }
-        let pages = try versions.firstPages.compactMap {
-            try log?.read(at: $0, count: form.pageSize)
+        func page(_ offset: Int) throws -> [UInt8]? {
+            try log?.read(at: offset, count: form.pageSize)
         }
-        guard let first = pages.first.flatMap(header),
+        guard let first = try versions.firstPages.first.flatMap(page).flatMap(header),
             let current = try main?.read(at: 0, count: form.pageSize), let own = header(current)
         else { return true }
-        let counter = first.changeCounter
-        return pages.contains(current) || counter == current.word(24) &+ 1
-            || [own.changeCounter, own.changeCounter &+ 1].contains(counter)
+        return try first.follows(own, current)
+            || versions.firstPages.contains { try page($0) == current }
     }
 
     /// The form of the new file: that of the damaged one, with the settings that open it.

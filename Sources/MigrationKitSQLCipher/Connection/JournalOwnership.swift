@@ -386,10 +386,7 @@ package struct JournalOwnership {
         // changes it back.
         // <https://www.sqlite.org/fileformat.html#file_format_version_numbers>
         if !header.usesLog, first?.usesLog == true { return .state }
-        // Other libraries count on from the decrypted page.
-        let continues =
-            isNext != false || counter == header.changeCounter
-            || counter == header.changeCounter &+ 1
+        let continues = first?.follows(header, database.firstPage) != false
         // After ROLLBACK TO, SQLCipher counts on from a number that is kept nowhere. Then only the pages can
         // tell, and which was written last.
         guard try continues || database.isEncrypted && !isOlder(raw) else { return .state }
