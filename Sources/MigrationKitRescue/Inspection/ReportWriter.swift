@@ -76,9 +76,7 @@ struct ReportWriter {
         let hasUnfinishedChange =
             try size > 0 && finding.journal?.suffix != "-journal" && (wasHot || file.hasHotJournal)
         if hasUnfinishedChange {
-            (finding.damage.pages, finding.damage.zeroPages) = ([], [])
-            finding.damage.missingPageCount = 0
-            finding.damage.detail = nil
+            finding.damage = FileDamage(isSaltDamaged: finding.damage.isSaltDamaged)
         }
         finding.damage.logFrame = journals.lazy.compactMap(\.lostFrame).first
         let named = hasPlaintextHeader ? FileBeginning.pageSize(inPlaintextHeader: start) : nil
@@ -203,13 +201,7 @@ struct ReportWriter {
         }
         let isDamaged = if case .damaged = verdict { true } else { false }
         if checksPages || isDamaged, cipher.hmacAlgorithm != .off {
-            // SQLite reads those that are in the log from there.
-            finding.damage.pages = try damagedPages(key: fit.key, cipher: cipher)
-                .filter { log?.committedPages[$0] == nil }
-            finding.damage.zeroPages = try zeroPages(
-                among: finding.damage.pages,
-                pageSize: cipher.pageSize
-            )
+            try findDamagedPages(key: fit.key, cipher: cipher, log: log, into: &finding.damage)
         }
         guard let header = fit.header else {
             if finding.damage == FileDamage() { finding.damage.pages = [1] }
@@ -230,29 +222,28 @@ struct ReportWriter {
         )
     }
 
-    private func zeroPages(among pages: [Int], pageSize: Int) throws -> [Int] {
-        guard !pages.isEmpty else { return [] }
+    private func findDamagedPages(
+        key: DatabaseKey,
+        cipher: CipherSettings,
+        log: WriteAheadLog?,
+        into damage: inout FileDamage
+    ) throws {
         do {
             let connection = try CipherConnection(immutable: file.absolutePath)
-            return try pages.filter { page in
-                try operation.checkCancellation()
-                return try connection.bytes(at: (page - 1) * pageSize, count: pageSize)
-                    .allSatisfy { $0 == 0 }
-            }
-        } catch let code as CipherCode {
-            throw FileInspection.cannotRead(file, code)
-        }
-    }
-
-    private func damagedPages(key: DatabaseKey, cipher: CipherSettings) throws -> [Int] {
-        do {
-            let connection = try CipherConnection(immutable: file.absolutePath)
-            let count = try Int(file.status.st_size) / cipher.pageSize
-            return try connection.damagedPages(key: key, cipher: cipher) { bytes in
+            let size = cipher.pageSize
+            let count = try Int(file.status.st_size) / size
+            damage.pages = try connection.damagedPages(key: key, cipher: cipher) { bytes in
                 try operation.checkCancellation()
                 operation.report(
-                    InspectionProgress(checkedPages: bytes / cipher.pageSize, pageCount: count)
+                    InspectionProgress(checkedPages: bytes / size, pageCount: count)
                 )
+            }
+            // SQLite reads those that are in the log from there.
+            .filter { log?.committedPages[$0] == nil }
+            damage.zeroPages = try damage.pages.filter { page in
+                try operation.checkCancellation()
+                return try connection.bytes(at: (page - 1) * size, count: size)
+                    .allSatisfy { $0 == 0 }
             }
         } catch let code as CipherCode {
             throw FileInspection.cannotRead(file, code)

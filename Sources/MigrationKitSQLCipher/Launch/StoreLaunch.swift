@@ -156,11 +156,13 @@ struct StoreLaunch {
     /// with a key; and nobody tells when such a program has written.
     private func waitUntilWritten(_ entry: KeyEntry) throws {
         guard try store.keyStore.unwrittenProvider() != nil else { return }
-        let end = (entry.item.modified ?? .now).addingTimeInterval(Self.secondsOfWriting)
-        while Date.now < end, end.timeIntervalSinceNow <= Self.secondsOfWriting {
-            try cancellation?.check()
-            Thread.sleep(forTimeInterval: 0.05)
-        }
+        let age = entry.item.modified.map { -$0.timeIntervalSinceNow } ?? 0
+        guard (0..<Self.secondsOfWriting).contains(age) else { return }
+        _ = try Polling.value(
+            within: Self.secondsOfWriting - age,
+            whileWaiting: { try cancellation?.check() },
+            { Void?.none }
+        )
     }
 
     /// How long such a program may take, with much to spare: KeePassXC writes within two seconds.
