@@ -147,11 +147,16 @@ final class SalvageFilling {
         let object = walk.trees[tree].object
         var result = SalvageReport.Table(name: object.name)
         let writer = stored[tree].map { RowWriter($0, in: db, encoding: content.encoding) }
-        let (rowPages, olderPages) = (walk.trees[tree].rowPages, walk.trees[tree].olderRowPages)
-        for (numbers, isOlder) in [(rowPages, false), (olderPages, true)] {
+        // Leaves are in the order of their rows. The rows on inner pages are between them.
+        func isLeaf(_ page: Int) -> Bool { pages.kind(page)?.isLeaf == true }
+        var rowPages = walk.trees[tree].rowPages
+        rowPages = rowPages.filter { isLeaf(Int($0)) } + rowPages.filter { !isLeaf(Int($0)) }
+        var isInOrder = true
+        for (numbers, isOlder) in [(rowPages, false), (walk.trees[tree].olderRowPages, true)] {
             try forEachRow(on: numbers) { row, rowid, page in
                 if try writer?.write(row, rowid: rowid) == true {
                     result.rowCount += 1
+                    if isLeaf(page), isInOrder { isInOrder = try writer?.isLast(row) != false }
                 } else if isOlder, writer != nil {
                     // The table already has a newer version of the row.
                     return
@@ -165,6 +170,10 @@ final class SalvageFilling {
             } miss: {
                 result.gaps.append($0)
             }
+        }
+        // In a tree without a hole, an intact page isn't this table's own, so others are missing.
+        if !isInOrder, walk.trees[tree].holes.isEmpty {
+            result.gaps.append(.init(page: nil, after: nil, through: nil, mostRows: nil))
         }
         found[tree] = result
     }

@@ -88,6 +88,7 @@ final class RowWriter {
     private let encoding: TextEncoding
     /// By the number of values in a record. Missing values get their defaults from SQLite.
     private var statements: [Int: Statement] = [:]
+    private lazy var last = Result { try prepareLast() }
 
     init(_ table: StoredTable, in db: Database, encoding: TextEncoding) {
         self.table = table
@@ -110,6 +111,31 @@ final class RowWriter {
         } catch let error as DatabaseError where error.isRefusal {
             return false
         }
+    }
+
+    /// Whether a row that the table has accepted comes after all others in the order of its primary key.
+    ///
+    /// - Returns: `true` also for a table with rowids, whose order the pages show.
+    func isLast(_ row: SalvagedRow) throws -> Bool {
+        guard table.keyCount > 0 else { return true }
+        return try last.get().run(
+            [],
+            row,
+            columns: Array(0..<table.keyCount),
+            encoding: encoding
+        )
+    }
+
+    private func prepareLast() throws -> Statement {
+        let names = table.columns.prefix(table.keyCount).map(\.name.quotedName)
+        return try Statement(
+            db,
+            """
+            SELECT 1 FROM (SELECT \(names.joined(separator: ", ")) FROM main.\(table.name.quotedName)
+                ORDER BY \(table.reversedKey) LIMIT 1)
+            WHERE \(names.map { "\($0) IS ?" }.joined(separator: " AND "))
+            """
+        )
     }
 
     private func prepare(_ columns: [Int]) throws -> Statement {

@@ -37,12 +37,14 @@ final class Statement {
     ///   - integers: The first values; `nil` for NULL.
     ///   - row: The row with the other values.
     ///   - columns: The columns of the row to use.
+    /// - Returns: Whether it gives a row.
+    @discardableResult
     func run(
         _ integers: [Int64?] = [],
         _ row: SalvagedRow? = nil,
         columns: [Int] = [],
         encoding: TextEncoding = .utf8
-    ) throws {
+    ) throws -> Bool {
         defer {
             sqlite3_reset(statement)
             sqlite3_clear_bindings(statement)
@@ -50,7 +52,7 @@ final class Statement {
         for (index, value) in integers.enumerated() {
             if let value { sqlite3_bind_int64(statement, Int32(index + 1), value) }
         }
-        let code = row.map { row in
+        let bound = row.map { row in
             row.payload.withUnsafeBytes { payload in
                 for (index, column) in columns.enumerated() {
                     let place = Int32(integers.count + index + 1)
@@ -61,7 +63,9 @@ final class Statement {
                 return sqlite3_step(statement)
             }
         }
-        try check(code ?? sqlite3_step(statement))
+        let code = bound ?? sqlite3_step(statement)
+        try check(code)
+        return code == SQLITE_ROW
     }
 
     private func bind(

@@ -19,6 +19,11 @@ struct StoredTable {
     let hasRowID: Bool
     /// The column that is an alias of the rowid. In a record, it is NULL.
     let alias: Int?
+    /// The primary key of a table without rowids, from its last row to its first, for an ORDER BY; empty for
+    /// other tables.
+    let reversedKey: String
+    /// How many columns that key has. They are the first of a record.
+    let keyCount: Int
 
     /// - Returns: `nil` if there is no such table.
     init?(_ name: String, in db: Database) throws {
@@ -59,13 +64,24 @@ struct StoredTable {
                 isGenerated: hidden == 3
             )
         }
+        var reversedKey: [String] = []
         if !hasRowID, let primary {
             // The key's columns come first. <https://www.sqlite.org/withoutrowid.html>
-            order = try Int.fetchAll(
+            let stored = try Row.fetchAll(
                 db,
-                sql: "SELECT cid FROM pragma_index_xinfo(?, 'main') WHERE cid >= 0 ORDER BY seqno",
+                sql: """
+                    SELECT cid, name, coll, "desc", key FROM pragma_index_xinfo(?, 'main')
+                    WHERE cid >= 0 ORDER BY seqno
+                    """,
                 arguments: [primary]
             )
+            order = stored.map { $0["cid"] }
+            reversedKey = stored.filter { $0["key"] }.map { column in
+                let (name, collation): (String, String) = (column["name"], column["coll"])
+                let isDescending: Bool = column["desc"]
+                return
+                    "\(name.quotedName) COLLATE \(collation.quotedName) \(isDescending ? "ASC" : "DESC")"
+            }
         }
         let columns = order.compactMap { all[$0] }
         // If the primary key has no index, it is the rowid itself.
@@ -84,6 +100,8 @@ struct StoredTable {
             : nil
         self.columns = columns
         self.alias = alias
+        self.reversedKey = reversedKey.joined(separator: ", ")
+        keyCount = reversedKey.count
     }
 
     /// The columns that an INSERT can set from a record with this many values, by position.

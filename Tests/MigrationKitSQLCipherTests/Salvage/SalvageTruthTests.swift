@@ -131,6 +131,36 @@ import Testing
         #expect(try shell("SELECT count(*) FROM t;", folder.path("new.db")) == "399")
     }
 
+    /// A leaf of a table without rowids has the rows of another table, which fit it: only the order of its key
+    /// shows that others are missing.
+    @Test(arguments: [false, true])
+    func foreignLeafOfATableWithoutRowidsIsTold(_ isForeign: Bool) throws {
+        _ = try shell(
+            """
+            CREATE TABLE t (a, b TEXT COLLATE NOCASE, c, d, PRIMARY KEY (b DESC, a, d)) WITHOUT ROWID;
+            CREATE TABLE settings (k TEXT PRIMARY KEY, v) WITHOUT ROWID;
+            WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n LIMIT 2000)
+            INSERT INTO t SELECT i, char(64 + i % 26 + i % 2 * 32) || i, zeroblob(i % 300), -i FROM n;
+            INSERT INTO settings VALUES ('version', 4);
+            """
+        )
+        if isForeign {
+            let pages = try pages()
+            func root(_ name: String) throws -> Int {
+                let sql = "SELECT rootpage FROM sqlite_schema WHERE name = '\(name)';"
+                return try #require(Int(shell(sql)))
+            }
+            let inner = pages.page(try root("t"))
+            let leaf = Int(inner.word(inner.half(14)))
+            let other = pages.page(try root("settings"))
+            try folder.write("notes.db", pages.changing(leaf) { $0 = other })
+        }
+        let report = try salvage()
+        #expect(report.isComplete == !isForeign)
+        let count = try shell("SELECT count(*) FROM t;", folder.path("new.db"))
+        #expect((count == "2000") == !isForeign)
+    }
+
     /// A page of one row's chain is a copy of another row's. SQLite reads both rows, and so does this.
     @Test(arguments: ["middle", "last"])
     func rowsThatShareAPageAreRecoveredAndTold(_ which: String) throws {
