@@ -3,6 +3,50 @@ import MigrationKitKeys
 // What a search tries for a file whose settings nobody remembers.
 
 extension CipherSettings {
+    /// What the HMACs of pages depend on beside their hash function, by pragmas that SQLCipher deprecates.
+    /// There are no options for them.
+    package struct PageCodes: Hashable, Sendable {
+        /// Whether they contain a page's number with its highest byte first: `cipher_hmac_pgno`.
+        var hasBigEndianNumbers = false
+        /// How many iterations derive their key from the encryption key: `fast_kdf_iter`.
+        var iterations = 2
+        /// What is combined with each byte of the salt for that: `cipher_hmac_salt_mask`.
+        var mask: UInt8 = 0x3a
+
+        /// What sets them on a connection, in the words of SQLCipher; none for what it does by itself.
+        var pragmas: [String] {
+            (hasBigEndianNumbers ? ["cipher_hmac_pgno = be"] : [])
+                + (iterations == 2 ? [] : ["fast_kdf_iter = \(iterations)"])
+                + (mask == 0x3a
+                    ? [] : ["cipher_hmac_salt_mask = \"x'\([mask].hexadecimalDigits)'\""])
+        }
+    }
+
+    /// Whether only a search finds them, since no options name them.
+    package var isOnlySearched: Bool { pageCodes != PageCodes() }
+
+    /// Whether a connection can have these settings: SQLCipher keeps the mask for all of a process.
+    package var canBeSet: Bool { pageCodes.mask == PageCodes().mask }
+
+    /// The same settings with other iterations for the HMACs' key, or another mask, the likeliest first. An
+    /// authentic page must prove them.
+    var withOtherPageCodes: [CipherSettings] {
+        let more = [
+            20, 32, 50, 64, 100, 128, 200, 250, 256, 500, 512, 1_000, 1_024, 2_000, 4_000, 5_000,
+            10_000,
+            64_000, 100_000, 256_000,
+        ]
+        let iterations = ([1] + Array(3...16) + more).map { PageCodes(iterations: $0) }
+        let masks = (0...UInt8.max).map { PageCodes(mask: $0) }.filter { $0 != PageCodes() }
+        return (masks + iterations).map {
+            var settings = self
+            settings.pageCodes = $0
+            return settings
+        }
+    }
+}
+
+extension CipherSettings {
     /// Settings that programs have chosen beside the versions' own, in groups with one derivation each, the
     /// quickest first. They have the header and the salt of these.
     ///
@@ -10,12 +54,14 @@ extension CipherSettings {
     /// <https://cheatsheetseries.owasp.org/cheatsheets/Password_Storage_Cheat_Sheet.html#pbkdf2>
     package var unusualGroups: [[CipherSettings]] {
         let common = [
-            1, 2, 10, 100, 1_000, 2_000, 4_000, 5_000, 8_000, 10_000, 16_000, 20_000, 32_000,
+            1, 2, 10, 100, 1_000, 2_000, 4_000, 5_000, 8_000, 10_000, 16_000, 20_000, 25_000,
+            32_000,
             50_000, 64_000, 65_536, 100_000, 128_000, 150_000, 200_000, 256_000,
         ]
         let more: [KDFAlgorithm: [Int]] = [
+            .sha1: [300_000, 500_000, 600_000],
             .sha256: [250_000, 300_000, 310_000, 500_000, 600_000, 1_000_000],
-            .sha512: [120_000, 210_000, 250_000, 300_000, 500_000, 600_000, 1_000_000],
+            .sha512: [120_000, 210_000, 250_000, 300_000, 310_000, 500_000, 600_000, 1_000_000],
         ]
         let derivations = KDFAlgorithm.allCases.flatMap { algorithm in
             (common + (more[algorithm] ?? [])).map {
@@ -54,7 +100,7 @@ extension CipherSettings {
         }
         let big = little.filter { $0.hmacAlgorithm != .off }.map {
             var settings = $0
-            settings.hasBigEndianNumbers = true
+            settings.pageCodes.hasBigEndianNumbers = true
             return settings
         }
         return little + big

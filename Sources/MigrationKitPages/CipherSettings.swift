@@ -66,9 +66,8 @@ public struct CipherSettings: Hashable, Sendable {
     /// The 16 bytes of the salt of a file with a plaintext header; `nil` if a raw key contains it.
     public private(set) var salt: [UInt8]?
 
-    /// Whether HMACs contain a page's number with its highest byte first: `PRAGMA cipher_hmac_pgno = be`,
-    /// which SQLCipher deprecates. Only a search finds it; there is no option for it.
-    package internal(set) var hasBigEndianNumbers = false
+    /// What HMACs depend on beside their hash function. Only a search finds other values.
+    package internal(set) var pageCodes = PageCodes()
 
     /// Whether the first page is as SQLite3 Multiple Ciphers writes it unless its `legacy` is set: eight bytes
     /// after the salt aren't encrypted. SQLCipher can't read that page, and all others are its own.
@@ -236,7 +235,7 @@ extension CipherSettings {
     /// The same settings as SQLCipher itself writes a file today.
     package var ofNewFile: CipherSettings {
         var settings = self
-        (settings.hasBigEndianNumbers, settings.isOfMultipleCiphers) = (false, false)
+        (settings.pageCodes, settings.isOfMultipleCiphers) = (PageCodes(), false)
         return settings
     }
 
@@ -330,7 +329,7 @@ extension CipherSettings: CustomStringConvertible {
             \(pageSize)-byte pages, PBKDF2-HMAC-\(kdfAlgorithm.rawValue.uppercased()) \
             \(kdfIterations) times, \(pages)\
             \(hasPlaintextHeader ? ", a plaintext header of \(plaintextHeaderSize) bytes" : "")\
-            \(hasBigEndianNumbers ? ", cipher_hmac_pgno = be" : "")\
+            \(pageCodes.pragmas.map { ", \($0)" }.joined())\
             \(isOfMultipleCiphers ? ", the first page of SQLite3 Multiple Ciphers" : "")
             """
     }
@@ -363,7 +362,7 @@ extension CipherSettings {
             // Last, because it must fit into the page.
             "PRAGMA cipher_plaintext_header_size = \(plaintextHeaderSize)",
         ]
-        if hasBigEndianNumbers { statements.append("PRAGMA cipher_hmac_pgno = be") }
+        statements += pageCodes.pragmas.map { "PRAGMA \($0)" }
         // A raw key's own salt still comes first.
         if let salt { statements.append("PRAGMA cipher_salt = \"x'\(salt.hexadecimalDigits)'\"") }
         return statements

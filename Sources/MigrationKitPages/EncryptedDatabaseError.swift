@@ -295,6 +295,11 @@ extension EncryptedDatabaseError: LocalizedError {
             SQLCipher 4:
             \(Self.multipleCiphersConversion)
             """
+        case .otherSettings(_, let cipher) where !cipher.canBeSet:
+            """
+            The key is right. SQLCipher keeps the mask of HMACs for all connections of a program, so it isn't \
+            set here. Salvaging reads the file, and writes a new one without it.
+            """
         case .otherSettings:
             "The key is right. Open it with these settings, or convert it to those of SQLCipher 4."
         case .plaintextHeader(_, nil):

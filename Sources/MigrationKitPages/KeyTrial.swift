@@ -70,7 +70,9 @@ package struct KeyTrial: Sendable {
     ) throws -> Verdict {
         var derived = derived
         var weaker: Verdict?
-        let others = evidence.isOfMultipleCiphers ? settings.map(\.ofMultipleCiphers) : []
+        // The first page decrypts to that of a database, and no HMAC proves it.
+        var unproven: [(key: DatabaseKey, salt: [UInt8], cipher: CipherSettings)] = []
+        let others = evidence.multipleCiphers != nil ? settings.map(\.ofMultipleCiphers) : []
         let usual = others + settings
         for (index, cipher) in (usual + unusual).enumerated() {
             try check()
@@ -91,6 +93,9 @@ package struct KeyTrial: Sendable {
                 isRaw: key.form == .rawKey,
                 isUsual: index < usual.count
             )
+            if let fit = verdict.fit, !fit.isProven, fit.header != nil {
+                unproven.append((raw, salt, cipher))
+            }
             switch verdict {
             case .wrong, .saltNeeded: continue
             // A plaintext header may have another size. Then only the first page isn't authentic.
@@ -100,7 +105,23 @@ package struct KeyTrial: Sendable {
             case .opens: return verdict
             }
         }
+        for (key, salt, cipher) in unproven {
+            if let verdict = try withOtherPageCodes(key, salt, cipher) { return verdict }
+        }
         return weaker ?? .wrong
+    }
+
+    /// Tries what few programs set for HMACs.
+    private func withOtherPageCodes(
+        _ key: DatabaseKey,
+        _ salt: [UInt8],
+        _ cipher: CipherSettings
+    ) throws -> Verdict? {
+        for cipher in cipher.withOtherPageCodes {
+            let verdict = try verdict(key, salt, cipher, isRaw: false, isUsual: false)
+            if case .opens = verdict { return verdict }
+        }
+        return nil
     }
 
     /// - Parameters:
@@ -204,7 +225,8 @@ extension KeyTrial {
             readSample = sample
         }
 
-        fileprivate var isOfMultipleCiphers: Bool { FileBeginning.multipleCiphers(start) != nil }
+        /// The ciphers of SQLite3 Multiple Ciphers that the file may have; `nil` if it isn't that library's.
+        package var multipleCiphers: String? { FileBeginning.multipleCiphers(start) }
 
         /// The first page; `nil` if it isn't all there.
         fileprivate func firstPage(of pageSize: Int) -> [UInt8]? {

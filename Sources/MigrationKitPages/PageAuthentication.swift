@@ -24,13 +24,12 @@ package final class PageAuthentication {
         guard cipher.hmacAlgorithm != .off else { return nil }
         self.cipher = cipher
         let authenticationKey = try key.secret.withUnsafeBytes { bytes in
-            let mask: UInt8 = 0x3a
-            let authenticationSalt = (key.salt ?? salt).map { $0 ^ mask }
+            let authenticationSalt = (key.salt ?? salt).map { $0 ^ cipher.pageCodes.mask }
             return try Secret(capacity: CipherSettings.keyCount) { output in
                 try cipher.kdfAlgorithm.derive(
                     from: UnsafeRawBufferPointer(rebasing: bytes.prefix(CipherSettings.keyCount)),
                     salt: authenticationSalt,
-                    iterations: 2,
+                    iterations: cipher.pageCodes.iterations,
                     into: output
                 )
                 return CipherSettings.keyCount
@@ -101,7 +100,7 @@ package final class PageAuthentication {
         return [UInt8](unsafeUninitializedCapacity: cipher.hmacAlgorithm.count) { code, count in
             let isComputed =
                 withUnsafeBytes(
-                    of: cipher.hasBigEndianNumbers
+                    of: cipher.pageCodes.hasBigEndianNumbers
                         ? UInt32(number).bigEndian : UInt32(number).littleEndian
                 ) { number in
                     // Without a key, it keeps the one that it has. A copy of the context would make

@@ -52,6 +52,12 @@ import Testing
         ),
         File(pragmas: "PRAGMA kdf_iter = 10; PRAGMA cipher_hmac_pgno = be;", options: nil),
         File(pragmas: "PRAGMA cipher_hmac_pgno = be;", options: nil, isRawKey: true),
+        File(pragmas: "PRAGMA fast_kdf_iter = 100;", options: nil),
+        File(pragmas: "PRAGMA fast_kdf_iter = 1;", options: nil, isRawKey: true),
+        File(
+            pragmas: "PRAGMA kdf_iter = 310000;",
+            options: ["--cipher-compatibility", "4", "--kdf-iterations", "310000"]
+        ),
         File(
             pragmas: """
                 PRAGMA cipher_page_size = 16384; PRAGMA cipher_hmac_algorithm = HMAC_SHA1;
@@ -101,10 +107,29 @@ import Testing
         #expect(try tool.run(Self.query + opening).status == 0)
     }
 
+    /// SQLCipher keeps the mask for all connections of a process, so that it must not be set.
+    @Test(arguments: [true, false]) func anotherMaskOfHMACsIsNamed(_ isRawKey: Bool) throws {
+        let mask = #"cipher_hmac_salt_mask = "x'5c'""#
+        let tool = try tool(File(pragmas: "PRAGMA \(mask);", options: nil, isRawKey: isRawKey))
+        for command in [["key", "check"], Self.query + ["--find-settings"]] {
+            let refused = try tool.run(command + tool.opening)
+            #expect(refused.status == 77, "\(refused)")
+            #expect(refused.stderr.contains(mask) && refused.stderr.contains("salvage"))
+        }
+        let rescued = tool.folder.path("rescued.db")
+        let salvaged = try tool.run(["salvage", "--output", rescued] + tool.opening)
+        #expect(salvaged.status == 0, "\(salvaged)")
+        let key = Array(tool.opening.dropFirst(2))
+        #expect(try tool.run(Self.query + ["--db-path", rescued] + key).stdout.contains("3"))
+    }
+
     /// A question or a pipe answers only once.
     @Test func theKeyIsReadOnce() throws {
         let tool = try tool(File(pragmas: "PRAGMA kdf_iter = 2;", options: nil))
         let password = tool.folder.path("password")
+        let searching = ["key", "check", "--json", "--find-settings"] + tool.opening
+        let source = try tool.run(searching).json()["keySource"] as? String
+        #expect(source == "the file \"\(password)\"")
         try tool.folder.write("once", "cat '\(password)' && rm '\(password)'".utf8)
         let read = try tool.run(
             Self.query + ["--db-path", tool.database, "--find-settings"]
@@ -169,7 +194,8 @@ import Testing
     /// Files of SQLite3 Multiple Ciphers, by that library.
     @Test(arguments: [
         ("sqlcipher", "SQLCipher's encryption"), ("aes256cbc", "AES in CBC mode"),
-        ("chacha20", "ChaCha20 or Ascon"), ("ascon128", "ChaCha20 or Ascon"), ("aegis", "AEGIS"),
+        ("chacha20", "ChaCha20 or Ascon"),
+        ("ascon128", "ChaCha20 or Ascon"), ("aegis", "AEGIS"),
     ])
     func filesOfMultipleCiphersAreNamed(_ cipher: String, _ words: String) throws {
         let tool = try tool(File(pragmas: "", options: nil))
@@ -194,6 +220,10 @@ import Testing
         #expect(checked.stderr.contains("The key is right") == isSQLCipher)
         let inspected = try tool.run(["inspect", "--json", "--db-path", tool.database])
         #expect(try inspected.json()["multipleCiphers"] as? String == words)
+        let found = try tool.run(
+            ["key", "find"] + tool.opening.prefix(2) + ["--key-file", tool.folder.path("password")]
+        )
+        #expect(found.status == (isSQLCipher ? 0 : 66), "\(found)")
         guard isSQLCipher else { return }
         let sound = try tool.run(["inspect"] + tool.opening)
         #expect(sound.status == 0, "\(sound)")

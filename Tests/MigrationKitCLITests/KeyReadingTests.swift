@@ -54,8 +54,35 @@ import Testing
             }
         ),
         Notation("a field of JSON", text: { digits, _ in #"[{"k": "\u0078'\#(digits)'"}]"# }),
+        Notation(
+            "a field of JSON",
+            text: { _, bytes in
+                #"{"type": "Buffer", "data": [\#(bytes.map(String.init).joined(separator: ", "))]}"#
+            }
+        ),
+        Notation("a field of JSON", text: { _, bytes in "\(Array(bytes))" }),
+        Notation(
+            "a field of JSON in go-keyring-base64",
+            text: { digits, _ in
+                "go-keyring-base64:\(Data(#"{"key": "\#(digits)"}"#.utf8).base64EncodedString())"
+            }
+        ),
+        Notation("text in UTF-16", { digits, _ in utf16(digits, .little, hasMark: true) }),
+        Notation("text in UTF-16", { digits, _ in utf16(digits + "\r\n", .big, hasMark: true) }),
+        Notation("text in UTF-16", { digits, _ in utf16(digits, .little, hasMark: false) }),
         Notation("text in quotes or spaces", text: { digits, _ in "\u{feff}\"\(digits)\" \n\n" }),
     ]
+
+    private enum ByteOrder { case little, big }
+
+    private static func utf16(_ text: String, _ order: ByteOrder, hasMark: Bool) -> Data {
+        let units = (hasMark ? [0xfeff] : []) + Array(text.utf16)
+        return Data(
+            units.flatMap { unit in
+                withUnsafeBytes(of: order == .big ? unit.bigEndian : unit.littleEndian, Array.init)
+            }
+        )
+    }
 
     private func check(_ tool: Tool, _ notation: String) throws {
         let file = tool.folder.path("written")

@@ -189,7 +189,8 @@ extension KeyedFileCommand {
         if !isPlaintext {
             try options.checkBeforeKey(file?.path ?? path, is: file?.is ?? .encrypted)
         }
-        context.keySource.note(try options.onlyKeySource())
+        _ = try options.onlyKeySource()
+        context.keySource.note(options.namedKeySource)
         defer { context.release(options.keySource) }
         return try body(path, options)
     }

@@ -24,6 +24,11 @@ extension EncryptedDatabaseError: ToolSuggesting {
             Or, with this tool, into a new file:
               \(Program.name) salvage \(path.shellPath) --output FILE
             """
+        case .otherSettings(let path, let cipher) where !cipher.canBeSet:
+            """
+            \(recoverySuggestion ?? "")
+              \(Program.name) salvage \(path.shellPath) --output FILE
+            """
         case .otherSettings(_, let cipher):
             """
             The key is right. Add \(cipher.options.joined(separator: " ")), or convert the file with \

@@ -203,7 +203,7 @@ struct VerifyCommand: StoreCommand, DatabaseCommand {
             isPlaintext: encryption.noEncryption
         )
         guard let path = options.dbPath else { throw MigrationCLIError.noDatabasePath }
-        context.keySource.note(options.keySource)
+        context.keySource.note(options.namedKeySource)
         let required: [RequiredIndexSpec] =
             loaded == nil ? try context.settings()?.value(.requireIndex) ?? [] : []
         var verification = try context.host.verification(

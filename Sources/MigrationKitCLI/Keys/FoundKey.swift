@@ -154,7 +154,7 @@ extension CipherSettings {
     /// The options that name these settings; none for the current ones.
     var options: [String] {
         guard !isOfMultipleCiphers else { return [] }
-        guard !hasBigEndianNumbers else { return ["--find-settings"] }
+        guard !isOnlySearched else { return ["--find-settings"] }
         var options: [String] = []
         if with(plaintextHeaderSize: 0, salt: nil) != .current {
             options += ["--cipher-compatibility", "\(compatibility)"]
@@ -186,7 +186,7 @@ extension CipherSettings {
               \(options.joined(separator: " "))
             'upgrade' converts the file.
             """
-        guard !hasBigEndianNumbers else { return need }
+        guard !isOnlySearched else { return need }
         let lines = stride(from: 0, to: options.count, by: 2).map { index in
             let value = Int(options[index + 1]).map(String.init) ?? "\"\(options[index + 1])\""
             return "  \(options[index].dropFirst(2)) = \(value)"

@@ -33,7 +33,8 @@ struct KeyCheckCommand: DatabaseCommand {
     func run(in context: CommandContext) throws {
         context.settingsSource.use(settings.config)
         let options = try database.resolved(in: context)
-        context.keySource.note(try options.onlyKeySource())
+        _ = try options.onlyKeySource()
+        context.keySource.note(options.namedKeySource)
         guard let path = options.dbPath else { throw MigrationCLIError.noDatabasePath }
         if options.keySource != nil {
             try EncryptedDatabase.check(path, is: .encrypted, cipher: options.cipher)
@@ -54,7 +55,7 @@ struct KeyCheckCommand: DatabaseCommand {
                     "database": path, "opens": true,
                     "cipherCompatibility": settings.compatibility,
                     "options": settings.options, "form": form,
-                    "keySource": options.keySource?.description,
+                    "keySource": options.namedKeySource?.description,
                 ]
             )
         }

@@ -54,7 +54,7 @@ struct KeyExportCommand: DatabaseUsing {
         context.settingsSource.use(settings.config)
         let options = try database.resolved(in: context)
         guard try options.onlyKeySource() != nil else { throw CommandError.noKeyToExport }
-        context.keySource.note(options.keySource)
+        context.keySource.note(options.namedKeySource)
         defer { context.release(options.keySource) }
         // Nobody should type a passphrase in vain.
         try checkFree(output)
@@ -65,7 +65,7 @@ struct KeyExportCommand: DatabaseUsing {
         }
         let container = try RecoveryContainer.seal(
             key,
-            named: Self.name(of: options.keySource),
+            named: Self.name(of: options.namedKeySource),
             with: RecoveryPassphraseOptions.read(source, isNew: true)
         )
         do {
@@ -77,7 +77,7 @@ struct KeyExportCommand: DatabaseUsing {
             return try context.printJSON(
                 fields: [
                     "output": output, "form": key.form,
-                    "keySource": options.keySource?.description ?? "", "database": checked,
+                    "keySource": options.namedKeySource?.description ?? "", "database": checked,
                 ]
             )
         }

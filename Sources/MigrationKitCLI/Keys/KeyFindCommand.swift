@@ -85,7 +85,8 @@ struct KeyFindCommand: DatabaseCommand {
                 fields: [
                     "database": path, "form": match.key.form,
                     "cipherCompatibility": match.cipher.compatibility,
-                    "candidates": candidates.count, "found": matches.map(\.document),
+                    "settings": match.cipher.options, "candidates": candidates.count,
+                    "found": matches.map(\.document),
                 ]
             )
         }

@@ -63,6 +63,7 @@ struct KeyHunt {
         if let match = try search.first(of: keys, .unusual, options: options) {
             return (tried, match)
         }
+        try search.checkLibrary()
         throw CommandError.noKeyOpens(
             path,
             triedCount: tried.count,

@@ -82,7 +82,8 @@ struct KeyImportCommand: DatabaseUsing {
     func run(in context: CommandContext) throws {
         context.settingsSource.use(settings.config)
         let item = try output == nil ? namedItem(in: context) : nil
-        let (key, notation, proven) = try read(in: context)
+        let (key, match) = try read(in: context)
+        let (notation, proven) = (match?.notation, match?.path)
         let checked = try proven ?? database.check(opensWith: key, in: context)
         let stored: KeyItem?
         let replaced: Bool
@@ -128,7 +129,8 @@ struct KeyImportCommand: DatabaseUsing {
                 """
                 Wrote the key, which nothing protects there: \(output.printable)
                 To use it: \((["--password-file", output]
-                    + (key.form == .rawKey ? ["--raw-key"] : [])).shellCommand)
+                    + (key.form == .rawKey ? ["--raw-key"] : [])
+                    + (match?.cipher.options ?? [])).shellCommand)
                 """
             )
         }
@@ -155,10 +157,15 @@ struct KeyImportCommand: DatabaseUsing {
 
     // MARK: - Reading
 
-    /// - Returns: Also how another program wrote the key, and the database that it is known to open.
-    private func read(
-        in context: CommandContext
-    ) throws -> (DatabaseKey, notation: String?, proven: String?) {
+    /// A database that the key is known to open, with which settings, and how another program wrote the key.
+    private struct Match {
+        let path: String
+        let cipher: CipherSettings
+        let notation: String?
+    }
+
+    /// - Returns: `nil` besides the key of a recovery copy.
+    private func read(in context: CommandContext) throws -> (DatabaseKey, Match?) {
         guard let file else {
             guard let path = try path(in: context) else { throw CommandError.noRecoveryCopy }
             let hunt = KeyHunt(
@@ -171,7 +178,9 @@ struct KeyImportCommand: DatabaseUsing {
             )
             let (candidates, match) = try hunt.run()
             let reading = candidates.lazy.flatMap(\.readings).first { $0.key == match.key }
-            return (match.key, reading?.notation, path)
+            return (
+                match.key, Match(path: path, cipher: match.cipher, notation: reading?.notation)
+            )
         }
         let copy = try RecoveryContainer.read(file)
         let name = file == "-" ? "standard input" : "\"\(file)\""
@@ -186,7 +195,8 @@ struct KeyImportCommand: DatabaseUsing {
                 try search.first(of: readings.map { [$0.key] }, .usual, options: $0)
             }
             guard let match else { throw CommandError.copyOpensNothing(path: path) }
-            return (match.key, readings[match.index].notation, path)
+            let notation = readings[match.index].notation
+            return (match.key, Match(path: path, cipher: match.cipher, notation: notation))
         }
         let source = try recovery.source(in: context, noPrompt: keychain.noPrompt)
         let key = try RecoveryContainer.open(
@@ -194,7 +204,7 @@ struct KeyImportCommand: DatabaseUsing {
             with: RecoveryPassphraseOptions.read(source, isNew: false),
             named: name
         )
-        return (key, nil, nil)
+        return (key, nil)
     }
 
     /// The named database, if there is one with content.

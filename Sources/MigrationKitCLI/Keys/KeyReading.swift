@@ -45,7 +45,10 @@ private struct Readings {
             addText(bare, notation, plain: notation ?? "text in quotes or spaces")
         }
         guard notation == nil else { return }
-        for value in bare.stringsOfJSON { add(value, "a field of JSON") }
+        // The line feed of a last line has two bytes.
+        let units = text.count % 2 == 0 ? text : text.appending("\n")
+        if let other = units.fromUTF16 { add(other, "text in UTF-16") }
+        addJSON(bare, "a field of JSON")
         for (form, other) in bare.otherNormalForms { add(try? .passphrase(other), form) }
         // A line feed at the end was taken for the end of a line.
         for end in ["\n", "\r\n"] as [StaticString] {
@@ -53,6 +56,11 @@ private struct Readings {
             add(try? .rawKey(bytes: whole), "\(whole.count) bytes")
         }
         add(try? .passphrase(text.appending("\n")), "text with its line feed")
+    }
+
+    private mutating func addJSON(_ text: Secret, _ notation: String) {
+        for value in text.stringsOfJSON { add(value, notation) }
+        for bytes in text.byteArraysOfJSON { add(try? .rawKey(bytes: bytes), notation) }
     }
 
     /// - Parameter plain: How it was written if it is a passphrase, or a raw key's digits.
@@ -79,7 +87,9 @@ private struct Readings {
         // What go-keyring stores, which several programs for the desktop use.
         let keyring = text.between("go-keyring-base64:", "")
         guard let bytes = (keyring ?? text).decodedBase64 else { return }
-        let notation = notation ?? (keyring == nil ? "base64" : "go-keyring-base64")
+        let name = keyring == nil ? "base64" : "go-keyring-base64"
+        if notation == nil { addJSON(bytes.withoutSurroundings, "a field of JSON in \(name)") }
+        let notation = notation ?? name
         add(try? .rawKey(bytes: bytes), notation)
         add(try? .rawKey(hexadecimal: bytes), notation)
         // Random bytes are no text that anybody typed.
@@ -204,6 +214,79 @@ extension Secret {
                 if next != UInt8(ascii: ":"), !string.isEmpty { found.append(string) }
             }
             return found
+        }
+    }
+
+    /// The arrays of numbers in a JSON document that are a raw key's bytes, at most 64.
+    fileprivate var byteArraysOfJSON: [Secret] {
+        withUnsafeBytes { bytes in
+            guard let first = bytes.first, [UInt8(ascii: "{"), UInt8(ascii: "[")].contains(first)
+            else { return [] }
+            return bytes.split(separator: UInt8(ascii: "[")).prefix(64).compactMap { part in
+                let numbers = part.prefix { $0 != UInt8(ascii: "]") }
+                var isValid = numbers.count < part.count
+                let array = Secret(capacity: numbers.count / 2 + 1) { memory in
+                    var count = 0
+                    for number in numbers.split(
+                        separator: UInt8(ascii: ","),
+                        omittingEmptySubsequences: false
+                    ) {
+                        var (value, digitCount) = (0, 0)
+                        for byte in number where ![9, 10, 13, 32].contains(byte) {
+                            digitCount += 1
+                            guard (0x30...0x39).contains(byte), digitCount < 4 else {
+                                isValid = false
+                                return 0
+                            }
+                            value = value * 10 + Int(byte - 0x30)
+                        }
+                        guard digitCount > 0, value < 256, count < memory.count else {
+                            isValid = false
+                            return 0
+                        }
+                        memory[count] = UInt8(value)
+                        count += 1
+                    }
+                    return count
+                }
+                return isValid ? array : nil
+            }
+        }
+    }
+
+    /// UTF-8, if the secret has the mark of UTF-16 or consists of its units for ASCII; `nil` if not.
+    fileprivate var fromUTF16: Secret? {
+        withUnsafeBytes { bytes in
+            guard bytes.count >= 4, bytes.count % 2 == 0 else { return nil }
+            let pairs = stride(from: 0, to: bytes.count, by: 2)
+            let isMarked = bytes.starts(with: [0xff, 0xfe]) || bytes.starts(with: [0xfe, 0xff])
+            let isBigEndian =
+                isMarked
+                ? bytes[0] == 0xfe : pairs.allSatisfy { bytes[$0] == 0 && bytes[$0 + 1] != 0 }
+            guard
+                isMarked || isBigEndian
+                    || pairs.allSatisfy({ bytes[$0] != 0 && bytes[$0 + 1] == 0 })
+            else { return nil }
+            let units = pairs.lazy.dropFirst(isMarked ? 1 : 0).map { place in
+                let (first, second) = (UInt16(bytes[place]), UInt16(bytes[place + 1]))
+                return isBigEndian ? first << 8 | second : second << 8 | first
+            }
+            // A unit has at most three bytes in UTF-8.
+            var isValid = true
+            let text = Secret(capacity: bytes.count / 2 * 3) { memory in
+                var count = 0
+                isValid = !transcode(
+                    units.makeIterator(),
+                    from: UTF16.self,
+                    to: UTF8.self,
+                    stoppingOnError: true
+                ) {
+                    memory[count] = $0
+                    count += 1
+                }
+                return isValid ? count : 0
+            }
+            return isValid && !text.isEmpty ? text : nil
         }
     }
 

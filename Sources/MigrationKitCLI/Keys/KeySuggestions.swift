@@ -88,12 +88,23 @@ extension KeyStoreError: ToolSuggesting {
 }
 
 extension DatabaseKeyError: ToolSuggesting {
+    private static let otherNotations = """
+        If another program wrote it, '\(Program.name) key import FILE --db-path DATABASE --output \
+        NEW' reads other notations, and writes the key's digits.
+        """
+
     var suggestion: String? {
         switch self {
         case .passphraseLooksLikeRawKey:
             """
             If it is a raw key, give the digits alone and add --raw-key. If it is a passphrase, \
             choose another.
+            \(Self.otherNotations)
+            """
+        case .notHexadecimal:
+            """
+            \(recoverySuggestion ?? "")
+            \(Self.otherNotations)
             """
         default: recoverySuggestion
         }

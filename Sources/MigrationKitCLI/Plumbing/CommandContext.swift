@@ -109,7 +109,7 @@ struct CommandContext: Sendable {
         try settingsSource.refuseOthers()
         var options = options.opening(for: purpose, by: host)
         if let lockTimeout { options.busyTimeout = lockTimeout }
-        keySource.note(options.keySource)
+        keySource.note(options.namedKeySource)
         defer { release(options.keySource) }
         let path = options.dbPath
         database.note(path)

@@ -31,6 +31,9 @@ public struct MigrationDatabaseOpenOptions: Equatable, Sendable {
     /// The key source, if it is neither `--password` nor the keychain.
     public internal(set) var otherKeySource: KeySource?
 
+    /// Where the key came from, if its source was read already; `nil` otherwise.
+    var keyOrigin: KeySource?
+
     /// Whether the secret is 64 or 96 hexadecimal digits (`--raw-key`) instead of a passphrase.
     public let isRawKey: Bool
 
@@ -140,6 +143,9 @@ public struct MigrationDatabaseOpenOptions: Equatable, Sendable {
             otherKeySource
         }
     }
+
+    /// The key source as it was given, for messages.
+    var namedKeySource: KeySource? { keyOrigin ?? keySource }
 
     /// Gets the key from its source.
     ///

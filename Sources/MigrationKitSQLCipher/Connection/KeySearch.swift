@@ -61,6 +61,18 @@ package struct KeySearch: Sendable {
         try first(of: [[key]], .usual)?.cipher
     }
 
+    /// Throws if the file is another library's, which no settings of SQLCipher open.
+    ///
+    /// - Throws: ``EncryptedDatabaseError/multipleCiphers(path:ciphers:isKeyRight:)``.
+    package func checkLibrary() throws {
+        guard let ciphers = evidence.multipleCiphers else { return }
+        throw EncryptedDatabaseError.multipleCiphers(
+            path: path,
+            ciphers: ciphers,
+            isKeyRight: false
+        )
+    }
+
     /// Settings that share a derivation.
     private struct Trial {
         var usual: [CipherSettings]

@@ -31,6 +31,9 @@ package struct Opening {
     package func run<Writer: DatabaseWriter>(
         _ connect: (String, Configuration) throws -> Writer
     ) throws -> Writer {
+        guard key == nil || options.cipher.canBeSet else {
+            throw EncryptedDatabaseError.otherSettings(path: file.path, cipher: options.cipher)
+        }
         var look = try file.look()
         if options.isForReading, look.size ?? 0 > 1, try look.isUnwritable {
             return try read(look, connect)

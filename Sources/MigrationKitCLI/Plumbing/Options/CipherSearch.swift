@@ -48,6 +48,7 @@ extension MigrationDatabaseOpenOptions {
                 return self
             }
         } else {
+            found.keyOrigin = source
             found.otherKeySource = .password(try KeyResolver { keyStore }.secret(from: source))
             context.release(source)
             guard let key = try found.key() else { return self }
@@ -82,7 +83,7 @@ extension MigrationDatabaseOpenOptions {
             return try opening(with: cipher)
         } catch EncryptedDatabaseError.olderFormat(_, let version) {
             return try cipher.ofVersion(version)
-        } catch EncryptedDatabaseError.otherSettings(_, let found) {
+        } catch EncryptedDatabaseError.otherSettings(_, let found) where found.canBeSet {
             return found
         } catch let error as EncryptedDatabaseError where error.isOfSettings {
             let search = CipherSearch(path: path, cipher: cipher, context: context)
