@@ -74,20 +74,41 @@ extension String {
 
 extension Database {
     /// Runs `quick_check` on the whole database or, if the schema needs what this connection doesn't
-    /// have, or a virtual table is damaged, on one table after the other.
+    /// have, or a virtual table is damaged, on one table after the other. It doesn't look at the order of
+    /// rows without rowids, by which they are found, so that `integrity_check` follows on their tables.
+    /// <https://www.sqlite.org/pragma.html#pragma_quick_check>
     ///
     /// - Returns: What it finds, and the tables that it can't check, each with the reason.
     func quickCheck() throws -> (found: [String], unchecked: [String]) {
         // More than one finding is never asked for.
         let whole = "1"
-        func run(_ argument: String) throws -> [String] {
+        func run(_ argument: String, _ check: String = "quick_check") throws -> [String] {
             let rows = try namingUnusableTables {
-                try String.fetchAll(self, sql: "PRAGMA quick_check(\(argument))")
+                try String.fetchAll(self, sql: "PRAGMA \(check)(\(argument))")
             }
             return rows.isEmpty ? ["no answer"] : rows.filter { $0 != "ok" }
         }
         do {
-            return (try run(whole), [])
+            var (found, unchecked) = (try run(whole), [String]())
+            guard found.isEmpty else { return (found, []) }
+            let ordered = try String.fetchAll(
+                self,
+                sql: """
+                    SELECT name FROM main.sqlite_master AS m
+                    WHERE type = 'table' AND sql LIKE '%without%rowid%'
+                        AND (SELECT wr FROM pragma_table_list(m.name) WHERE schema = 'main')
+                    """
+            )
+            for table in ordered {
+                guard let argument = table.pragmaArgument else { continue }
+                do {
+                    found += try run(argument, "main.integrity_check")
+                } catch let error as DatabaseError {
+                    guard let need = error.need else { throw error }
+                    unchecked.append(need.text(about: table))
+                }
+            }
+            return (found, unchecked)
         } catch let error as DatabaseError where error.need != nil || error.isOfModule {
             var (found, unchecked): ([String], [String]) = ([], [])
             let damaged = error.isOfModule ? try VirtualTables.damaged(in: self) : []
