@@ -34,11 +34,17 @@ extension CipherSettings {
         let more = [
             20, 32, 50, 64, 100, 128, 200, 250, 256, 500, 512, 1_000, 1_024, 2_000, 4_000, 5_000,
             10_000,
-            64_000, 100_000, 256_000,
         ]
-        let iterations = ([1] + Array(3...16) + more).map { PageCodes(iterations: $0) }
-        let masks = (0...UInt8.max).map { PageCodes(mask: $0) }.filter { $0 != PageCodes() }
-        return (masks + iterations).map {
+        // SQLCipher 2.0 began with 4,000 iterations and no mask.
+        let others = (Array(1...16) + more).flatMap {
+            [PageCodes(iterations: $0), PageCodes(iterations: $0, mask: 0)]
+        }
+        let codes =
+            (0...UInt8.max).map { PageCodes(mask: $0) } + others
+            + others.map {
+                PageCodes(hasBigEndianNumbers: true, iterations: $0.iterations, mask: $0.mask)
+            }
+        return codes.map {
             var settings = self
             settings.pageCodes = $0
             return settings
@@ -55,8 +61,7 @@ extension CipherSettings {
     package var unusualGroups: [[CipherSettings]] {
         let common = [
             1, 2, 10, 100, 1_000, 2_000, 4_000, 5_000, 8_000, 10_000, 16_000, 20_000, 25_000,
-            32_000,
-            50_000, 64_000, 65_536, 100_000, 128_000, 150_000, 200_000, 256_000,
+            32_000, 50_000, 64_000, 65_536, 100_000, 128_000, 150_000, 200_000, 256_000,
         ]
         let more: [KDFAlgorithm: [Int]] = [
             .sha1: [300_000, 500_000, 600_000],

@@ -94,7 +94,9 @@ package struct KeyTrial: Sendable {
                 isUsual: index < usual.count
             )
             if let fit = verdict.fit, !fit.isProven, fit.header != nil {
-                unproven.append((raw, salt, cipher))
+                let isCommon = cipher.kdfAlgorithm.rawValue == cipher.hmacAlgorithm.rawValue
+                if isCommon, cipher.pageCodes == .init() { unproven.append((raw, salt, cipher)) }
+                if index >= usual.count { continue }
             }
             switch verdict {
             case .wrong, .saltNeeded: continue
@@ -117,9 +119,12 @@ package struct KeyTrial: Sendable {
         _ salt: [UInt8],
         _ cipher: CipherSettings
     ) throws -> Verdict? {
+        let pages = [evidence.recovered, evidence.firstPage(of: cipher.pageSize)].compactMap(\.self)
         for cipher in cipher.withOtherPageCodes {
-            let verdict = try verdict(key, salt, cipher, isRaw: false, isUsual: false)
-            if case .opens = verdict { return verdict }
+            guard let authentication = try PageAuthentication(key: key, salt: salt, cipher: cipher),
+                pages.contains(where: { authentication.isAuthentic($0, number: 1) })
+            else { continue }
+            return try verdict(key, salt, cipher, isRaw: false, isUsual: false)
         }
         return nil
     }
@@ -176,7 +181,7 @@ package struct KeyTrial: Sendable {
             return .damaged(fit(firstHeader))
         }
         // Nothing proves a plaintext header.
-        guard isUsual, !cipher.hasPlaintextHeader else { return .wrong }
+        guard isUsual || firstHeader != nil, !cipher.hasPlaintextHeader else { return .wrong }
         let fit = fit(firstHeader, isProven: false)
         guard isRaw else { return firstHeader == nil ? .wrong : .damaged(fit) }
         return try firstHeader != nil || isPlausible(key, cipher) ? .saltDamaged(fit) : .wrong

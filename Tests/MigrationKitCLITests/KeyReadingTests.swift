@@ -133,6 +133,11 @@ import Testing
         ("text in quotes or spaces", "\"PASSPHRASE\""), ("base64", "BASE64"),
         ("a field of JSON", "{\"password\": \"PASSPHRASE\"}"),
         ("text in NFD", "NFC"), ("text with its line feed", "PASSPHRASE"),
+        ("text with a mark of byte order", "\u{feff}PASSPHRASE "),
+        ("a line of settings", "# keys\nuser = me\nPASSWORD = 'PASSPHRASE'\n"),
+        ("0x…", "0xHEX"), ("x'…'", "x'HEX'"), ("hexadecimal digits", "HEX"),
+        ("go-keyring-encoded", "go-keyring-encoded:HEX"),
+        ("bytes before a NUL", "PASSPHRASE\0more"),
     ])
     func passphrasesOfOtherProgramsAreFound(_ notation: String, _ text: String) throws {
         let tool = try Tool.withoutSecretStore(isRawKey: false)
@@ -142,13 +147,52 @@ import Testing
         let spelled = text.replacing("PASSPHRASE", with: key)
             .replacing("BASE64", with: Data(key.utf8).base64EncodedString())
             .replacing("NFC", with: passphrase.precomposedStringWithCanonicalMapping)
+            .replacing(
+                "HEX",
+                with: Data(key.utf8).map { String(Int($0) | 256, radix: 16).dropFirst() }.joined()
+            )
         if notation.hasSuffix("line feed") { key += "\n" }
+        if notation.hasSuffix("byte order") { key += " " }
         _ = try SQLCipherShell.run(tool.database, key: key, "CREATE TABLE t(a);")
         try tool.folder.write("written", spelled.utf8)
         let found = try tool.run(
             ["key", "find", "--db-path", tool.database, "--key-file", tool.folder.path("written")]
         )
         #expect(found.stdout.contains("It is written as \(notation)."), "\(found)")
+        // What 'key import' writes is read as the same key.
+        let kept = tool.folder.path("kept")
+        let database = ["--db-path", tool.database]
+        let imported = try tool.run(
+            ["key", "import", tool.folder.path("written"), "--output", kept] + database
+        )
+        #expect(imported.status == 0, "\(imported)")
+        let read = try tool.run(["tables", "--password-file", kept] + database)
+        #expect(read.status == 0, "\(read)")
+    }
+
+    /// Digits of which a program has made another passphrase than the digits that somebody has.
+    @Test(arguments: [true, false]) func digitsInTheOtherCaseAreFound(_ isUpper: Bool) throws {
+        let tool = try Tool.withoutSecretStore(isRawKey: false)
+        let digits = "ab" + ToolFolder.randomDigits(count: 62)
+        let key = isUpper ? digits.uppercased() : digits.lowercased()
+        _ = try SQLCipherShell.run(tool.database, key: key, "CREATE TABLE t(a);")
+        try tool.folder.write("written", (isUpper ? digits.lowercased() : digits.uppercased()).utf8)
+        let found = try tool.run(
+            ["key", "find", "--db-path", tool.database, "--key-file", tool.folder.path("written")]
+        )
+        #expect(found.stdout.contains("It is written as digits in the other case."), "\(found)")
+    }
+
+    /// What Electron has encrypted is named.
+    @Test func keysInSafeStorageAreNamed() throws {
+        let tool = try Tool.withoutSecretStore(isRawKey: true)
+        _ = try tool.shell("CREATE TABLE t(a);")
+        let sealed = "763130" + ToolFolder.randomDigits(count: 96)
+        try tool.folder.write("written", #"{"encryptedKey": "\#(sealed)"}"#.utf8)
+        let found = try tool.run(
+            ["key", "find", "--db-path", tool.database, "--key-file", tool.folder.path("written")]
+        )
+        #expect(found.status == 69 && found.stderr.contains("safeStorage"), "\(found)")
     }
 
     /// What this tool has written has one meaning, and a text that opens nothing is no key.

@@ -79,6 +79,13 @@ extension EncryptedDatabaseError: ToolSuggesting {
             The key is derived from the hexadecimal digits, in lower case: leave out --raw-key. If the item \
             of a secret store says that it is a raw key, 'key set' stores it anew.
             """
+        case .damaged(let path, let pages) where pages.first == 1 && pages.count > 1:
+            """
+            The key opens other pages than these. If a program ended while it changed the key, the file \
+            has pages of two keys: try the former one, or give both:
+              \(Program.name) salvage \(path.shellPath) --output FILE --second-password-file OTHER
+            Otherwise, it is damaged. \(Failure.adviceOnDamage)
+            """
         case .damaged:
             """
             The file is damaged; the key is not the problem. \(Failure.adviceOnDamage)

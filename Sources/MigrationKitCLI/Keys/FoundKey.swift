@@ -13,6 +13,8 @@ struct FoundKey {
     let role: Role?
     private let path: String
     private let settings: [String]
+    /// Whether the file is one of SQLite3 Multiple Ciphers, which other commands can't open.
+    private let needsSalvage: Bool
 
     enum Role {
         /// The key from before a rotation.
@@ -39,6 +41,7 @@ struct FoundKey {
         notation = reading.notation
         self.path = path
         settings = cipher.options
+        needsSalvage = cipher.isOfMultipleCiphers
         let isRaw = reading.key.form == .rawKey
         switch candidate.place {
         case _ where reading.notation != nil:
@@ -94,6 +97,13 @@ struct FoundKey {
             lines += ["  \(reason). To store it for the other commands:", "    \(importing)"]
         } else {
             lines.append("    \(options.shellCommand)")
+        }
+        if needsSalvage {
+            let words = [Program.name, "salvage", path] + options + ["--output", "FILE"]
+            lines += [
+                "  The file is one of SQLite3 Multiple Ciphers. Only this reads it:",
+                "    \(words.shellCommand)",
+            ]
         }
         switch role {
         case .previous(let key):

@@ -68,6 +68,7 @@ struct KeyHunt {
             path,
             triedCount: tried.count,
             locked: locked,
+            sealed: tried.filter(\.isOfSafeStorage).map(\.place),
             record: KeyRecord(besideDatabase: path)?.sentence(in: store)
         )
     }
@@ -92,6 +93,8 @@ struct KeyCandidate {
     let place: Place
     /// What the secret can mean.
     let readings: [KeyReading]
+    /// Whether the secret, or a field of it, is what Chromium's safeStorage has encrypted.
+    let isOfSafeStorage: Bool
 
     /// - Returns: `nil` if the item's secret can't be a key.
     init?(_ entry: KeyEntry) {
@@ -101,6 +104,7 @@ struct KeyCandidate {
     private init?(_ place: Place, _ text: Secret, form: DatabaseKey.Form?) {
         readings = KeyReading.all(of: text, form: form)
         self.place = place
+        isOfSafeStorage = form == nil && text.isOfSafeStorage
         if readings.isEmpty { return nil }
     }
 
@@ -148,11 +152,13 @@ extension CommandError {
     ///
     /// - Parameters:
     ///   - locked: The collections that could not be searched.
+    ///   - sealed: The places of what Chromium's safeStorage has encrypted.
     ///   - record: Who stored the key, in a sentence; `nil` if that isn't known.
     fileprivate static func noKeyOpens(
         _ path: String,
         triedCount: Int,
         locked: [String],
+        sealed: [KeyCandidate.Place],
         record: String?
     ) -> CommandError {
         let tried =
@@ -173,7 +179,8 @@ extension CommandError {
         return CommandError(
             ErrorCode("noKeyOpens", .unavailable),
             tried,
-            (record.map { "\($0).".printable + "\n" } ?? "") + """
+            (record.map { "\($0).".printable + "\n" } ?? "") + sealed.map(Self.sealedText).joined()
+                + """
                 Give files that may have the key, or a folder of them, with --key-file. If you have a \
                 recovery copy: '\(Program.name) key import'. A backup of the home has the old keyring: \
                 see the page Keys.md of the documentation.
@@ -182,5 +189,20 @@ extension CommandError {
                 '\(Program.name) inspect' reports what the file is.
                 """
         )
+    }
+
+    /// <https://www.electronjs.org/docs/latest/api/safe-storage>
+    private static func sealedText(_ place: KeyCandidate.Place) -> String {
+        let name =
+            switch place {
+            case .file(let path): "the file \"\(path)\""
+            case .item(let item): "the item \"\(item.label)\""
+            }
+        return """
+            What \(name.printable) has is encrypted by safeStorage of Chromium or Electron. Only its own \
+            program decrypts it, with a fixed key (v10) or with the item "… Safe Storage" of the secret \
+            store (v11): let that program show or export the key.
+
+            """
     }
 }

@@ -91,7 +91,10 @@ struct KeyImportCommand: DatabaseUsing {
             (stored, replaced) = (nil, false)
             do {
                 try NewFile.write(to: output, mode: 0o600, replaces: false) { descriptor, path in
-                    if let code = key.stored().write(to: descriptor) {
+                    // Reading it drops a line feed.
+                    let text = key.stored()
+                    let isWhole = text.droppingOneTrailingNewline() == text
+                    if let code = (isWhole ? text : text.appending("\n")).write(to: descriptor) {
                         throw NewFileError(path, code)
                     }
                 }

@@ -40,6 +40,10 @@ private struct Readings {
     mutating func add(_ text: Secret, _ notation: String?) {
         addText(text, notation, plain: notation)
         add(try? .rawKey(bytes: text), notation ?? "\(text.count) bytes")
+        // Spaces may belong to a passphrase.
+        if let other = text.between("\u{feff}", "") {
+            addText(other, notation, plain: notation ?? "text with a mark of byte order")
+        }
         let bare = text.withoutSurroundings
         if bare != text {
             addText(bare, notation, plain: notation ?? "text in quotes or spaces")
@@ -49,6 +53,7 @@ private struct Readings {
         let units = text.count % 2 == 0 ? text : text.appending("\n")
         if let other = units.fromUTF16 { add(other, "text in UTF-16") }
         addJSON(bare, "a field of JSON")
+        for value in text.valuesOfSettings { add(value, "a line of settings") }
         for (form, other) in bare.otherNormalForms { add(try? .passphrase(other), form) }
         // A line feed at the end was taken for the end of a line.
         for end in ["\n", "\r\n"] as [StaticString] {
@@ -69,32 +74,63 @@ private struct Readings {
         add(try? .passphrase(text), plain)
         addDigits(text, notation)
         addBase64(text, notation)
+        if let start = text.beforeNUL { add(try? .passphrase(start), "bytes before a NUL") }
     }
 
-    /// A raw key as in SQL, or as a number.
+    /// Hexadecimal digits: as in SQL, as a number, or by themselves.
     private mutating func addDigits(_ text: Secret, _ notation: String?) {
-        for (start, end, name) in [("x'", "'", "x'…'"), ("x\"", "\"", "x\"…\""), ("0x", "", "0x…")]
-        {
+        let forms = [("x'", "'", "x'…'"), ("x\"", "\"", "x\"…\""), ("0x", "", "0x…")]
+        for (start, end, name) in forms {
             guard let digits = text.between(start, end) else { continue }
             add(try? .rawKey(hexadecimal: digits), notation ?? name)
+            add(try? .passphrase(digits), notation ?? name)
+            addBytes(of: digits, notation ?? name)
+            // SQLCipher takes other numbers of digits for a passphrase, with what is around them.
+            if start == "0x", let sql = digits.asBlobLiteral {
+                add(try? .passphrase(sql), notation ?? name)
+            }
         }
         if let digits = text.withoutColons {
             add(try? .rawKey(hexadecimal: digits), notation ?? "digits with colons")
+            addBytes(of: digits, notation ?? "digits with colons")
         }
+        if text.count >= 16 { addBytes(of: text, notation ?? "hexadecimal digits") }
+    }
+
+    /// Digits that stand for a passphrase's bytes, or are a passphrase in the other case.
+    private mutating func addBytes(of digits: Secret, _ notation: String) {
+        guard let bytes = digits.decodedHexadecimal else { return }
+        for other in [
+            digits.mapped { $0 | ($0 > 64 ? 0x20 : 0) },
+            digits.mapped { $0 & ($0 > 64 ? 0xdf : 0xff) },
+        ]
+        where other != digits {
+            add(try? .passphrase(other), "digits in the other case")
+        }
+        add(try? .passphrase(bytes), notation)
+        if let start = bytes.beforeNUL { add(try? .passphrase(start), "bytes before a NUL") }
     }
 
     private mutating func addBase64(_ text: Secret, _ notation: String?) {
         // What go-keyring stores, which several programs for the desktop use.
         let keyring = text.between("go-keyring-base64:", "")
-        guard let bytes = (keyring ?? text).decodedBase64 else { return }
-        let name = keyring == nil ? "base64" : "go-keyring-base64"
+        let older = text.between("go-keyring-encoded:", "")
+        guard let bytes = older?.decodedHexadecimal ?? (keyring ?? text).decodedBase64 else {
+            return
+        }
+        let isKeyring = keyring != nil || older != nil
+        let name =
+            older != nil ? "go-keyring-encoded" : keyring != nil ? "go-keyring-base64" : "base64"
         if notation == nil { addJSON(bytes.withoutSurroundings, "a field of JSON in \(name)") }
         let notation = notation ?? name
         add(try? .rawKey(bytes: bytes), notation)
         add(try? .rawKey(hexadecimal: bytes), notation)
-        // Random bytes are no text that anybody typed.
+        // Letters and digits of any number are base64, and bytes that nobody made are no key.
         let isText = bytes.withUnsafeBytes { $0.allSatisfy { $0 >= 32 && $0 != 127 } }
-        if keyring != nil || isText { add(try? .passphrase(bytes), notation) }
+        if isKeyring || isText || [16, 20, 24, 32, 48, 64].contains(bytes.count) {
+            add(try? .passphrase(bytes), notation)
+            if let start = bytes.beforeNUL { add(try? .passphrase(start), "bytes before a NUL") }
+        }
     }
 }
 
@@ -105,13 +141,80 @@ extension Secret {
         withUnsafeBytes { Secret(copying: UnsafeRawBufferPointer(rebasing: $0[range])) }
     }
 
-    fileprivate func appending(_ end: StaticString) -> Secret {
+    func appending(_ end: StaticString) -> Secret {
         Secret(capacity: count + end.utf8CodeUnitCount) { memory in
             withUnsafeBytes { memory.copyMemory(from: $0) }
             UnsafeMutableRawBufferPointer(rebasing: memory[count...]).copyMemory(
                 from: UnsafeRawBufferPointer(start: end.utf8Start, count: end.utf8CodeUnitCount)
             )
             return memory.count
+        }
+    }
+
+    /// What is before the first NUL, where a program in C may have cut it; `nil` if there is none, or
+    /// nothing before it.
+    fileprivate var beforeNUL: Secret? {
+        withUnsafeBytes { bytes in
+            bytes.firstIndex(of: 0).flatMap { $0 > 0 ? part(0..<$0) : nil }
+        }
+    }
+
+    fileprivate func mapped(_ body: (UInt8) -> UInt8) -> Secret {
+        Secret(capacity: count) { memory in
+            withUnsafeBytes { for (place, byte) in $0.enumerated() { memory[place] = body(byte) } }
+            return count
+        }
+    }
+
+    /// The bytes that hexadecimal digits encode; `nil` if the secret has anything else.
+    fileprivate var decodedHexadecimal: Secret? {
+        withUnsafeBytes { digits in
+            guard !digits.isEmpty, digits.count % 2 == 0,
+                digits.allSatisfy({ Self.hexadecimalValue($0) != nil })
+            else { return nil }
+            return Secret(capacity: digits.count / 2) { memory in
+                for place in 0..<digits.count / 2 {
+                    let high = Self.hexadecimalValue(digits[2 * place]) ?? 0
+                    memory[place] = high << 4 | (Self.hexadecimalValue(digits[2 * place + 1]) ?? 0)
+                }
+                return digits.count / 2
+            }
+        }
+    }
+
+    private static func hexadecimalValue(_ byte: UInt8) -> UInt8? {
+        switch byte {
+        case UInt8(ascii: "0")...UInt8(ascii: "9"): byte - UInt8(ascii: "0")
+        case UInt8(ascii: "a")...UInt8(ascii: "f"): byte - UInt8(ascii: "a") + 10
+        case UInt8(ascii: "A")...UInt8(ascii: "F"): byte - UInt8(ascii: "A") + 10
+        default: nil
+        }
+    }
+
+    /// `x'…'` around digits that aren't a raw key's; `nil` for those.
+    fileprivate var asBlobLiteral: Secret? {
+        guard ![64, 96].contains(count), decodedHexadecimal != nil else { return nil }
+        return Secret(capacity: count + 3) { memory in
+            memory[0] = UInt8(ascii: "x")
+            memory[1] = UInt8(ascii: "'")
+            withUnsafeBytes {
+                UnsafeMutableRawBufferPointer(rebasing: memory[2...]).copyMemory(from: $0)
+            }
+            memory[count + 2] = UInt8(ascii: "'")
+            return count + 3
+        }
+    }
+
+    /// The values of lines `name = value`, as in a file `.env`, at most 64.
+    fileprivate var valuesOfSettings: [Secret] {
+        withUnsafeBytes { bytes in
+            bytes.split(whereSeparator: { [10, 13].contains($0) }).prefix(64).compactMap { line in
+                guard line.first != UInt8(ascii: "#"),
+                    let sign = line.firstIndex(of: UInt8(ascii: "=")),
+                    sign > line.startIndex, sign + 1 < line.endIndex
+                else { return nil }
+                return part(sign + 1..<line.endIndex).withoutSurroundings
+            }
         }
     }
 
@@ -288,6 +391,17 @@ extension Secret {
             }
             return isValid && !text.isEmpty ? text : nil
         }
+    }
+
+    /// Whether it, or a string of the JSON in it, begins as Chromium's safeStorage writes what it encrypts: with
+    /// `v10` or `v11`, as it is, in hexadecimal digits or in base64.
+    var isOfSafeStorage: Bool {
+        let marks = ["v10", "v11", "763130", "763131", "djEw", "djEx"].map { Array($0.utf8) }
+        func begins(_ text: Secret) -> Bool {
+            text.count > 16
+                && text.withUnsafeBytes { bytes in marks.contains { bytes.starts(with: $0) } }
+        }
+        return begins(self) || withoutSurroundings.stringsOfJSON.contains(where: begins)
     }
 
     /// A text that isn't ASCII, in the normal forms that it doesn't have: macOS and Linux may compose what

@@ -180,7 +180,16 @@ struct SalvageRun {
                 cipher: cipher,
                 monitor: monitor
             )
-            guard let found else { throw DatabaseSalvageError.opensNothing(path: file.path) }
+            guard let found else {
+                if let ciphers = FileBeginning.multipleCiphers(start) {
+                    throw EncryptedDatabaseError.multipleCiphers(
+                        path: file.path,
+                        ciphers: ciphers,
+                        isKeyRight: false
+                    )
+                }
+                throw DatabaseSalvageError.opensNothing(path: file.path)
+            }
             return found
         }
     }

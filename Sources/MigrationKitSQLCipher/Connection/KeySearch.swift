@@ -104,7 +104,8 @@ package struct KeySearch: Sendable {
     ///
     /// - Parameter candidates: The forms of each candidate: text may be a passphrase or the digits
     ///   of a raw key.
-    /// - Returns: The first match; `nil` if there is none.
+    /// - Returns: The first match, or a key of some pages if none opens the first one; `nil` if there is
+    ///   none.
     /// - Throws: A `CancellationError`; ``EncryptedDatabaseError``.
     package func first(
         of candidates: [[DatabaseKey]],
@@ -121,7 +122,7 @@ package struct KeySearch: Sendable {
                 keys.map { (index: $0.0, key: $0.1, trial: trial) }
             }
         }
-        let found = Locked<Match?>(nil)
+        let found = Locked<(whole: Match?, part: Match?)>((nil, nil))
         let operation = options.operation
         try WorkerThreads.run(
             tries.count,
@@ -133,24 +134,29 @@ package struct KeySearch: Sendable {
             make: {
                 { part in
                     let (index, key, trial) = tries[part]
-                    guard found.withLock({ $0 }) == nil, let fit = try fit(of: key, trial)
-                    else { return }
-                    found.withLock { $0 = $0 ?? Match(index: index, key: key, cipher: fit.cipher) }
+                    guard found.withLock({ $0.whole }) == nil else { return }
+                    let verdict = try verdict(of: key, trial)
+                    guard let fit = verdict.fit else { return }
+                    let match = Match(index: index, key: key, cipher: fit.cipher)
+                    found.withLock {
+                        if case .opens = verdict { $0.whole = $0.whole ?? match }
+                        $0.part = $0.part ?? match
+                    }
                 }
             }
         )
-        return found.withLock { $0 }
+        return found.withLock { $0.whole ?? $0.part }
     }
 
-    private func fit(of key: DatabaseKey, _ trial: Trial) throws -> KeyTrial.Fit? {
-        func fit(by evidence: KeyTrial.Evidence) throws -> KeyTrial.Fit? {
-            try KeyTrial(evidence).verdict(key, among: trial.usual, unusual: trial.unusual).fit
+    private func verdict(of key: DatabaseKey, _ trial: Trial) throws -> KeyTrial.Verdict {
+        func verdict(by evidence: KeyTrial.Evidence) throws -> KeyTrial.Verdict {
+            try KeyTrial(evidence).verdict(key, among: trial.usual, unusual: trial.unusual)
         }
-        let found = try fit(by: evidence)
-        guard let found, found.isOfJournal else { return found }
+        let found = try verdict(by: evidence)
+        guard let fit = found.fit, fit.isOfJournal else { return found }
         // It may be another file's.
         let look = try DatabaseFile(path).look()
-        return try JournalOwnership(look, key: found.key, cipher: found.cipher).finding() == nil
-            ? found : fit(by: evidence.withoutRecovered)
+        return try JournalOwnership(look, key: fit.key, cipher: fit.cipher).finding() == nil
+            ? found : verdict(by: evidence.withoutRecovered)
     }
 }

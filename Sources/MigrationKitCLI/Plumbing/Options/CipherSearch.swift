@@ -142,7 +142,7 @@ extension EncryptedDatabaseError {
         """
         Tried: all page sizes, hash functions and HMACs, with numbers of iterations from 1 to \
         1,000,000 that programs use. Either the key is wrong, or the file is not a SQLCipher \
-        database, or its first bytes are damaged. These look alike.
+        database with AES-256, or its first bytes are damaged. These look alike.
         \(search(path))
         \(otherReasons)
         """
