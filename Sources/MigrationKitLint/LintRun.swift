@@ -7,7 +7,7 @@ import MigrationKitSchema
 /// Runs migrations in order on a scratch database, and records what each of them does.
 final class LintRun {
     private let base: ScratchDatabase
-    private let limit: Duration
+    private let budget: StepBudget
     private let folder: MigrationFolder?
     private let count: ((String) -> Int?)?
 
@@ -29,16 +29,16 @@ final class LintRun {
     /// - Parameters:
     ///   - folder: The folder; `nil` for steps in Swift.
     ///   - configuration: The configuration of the scratch databases.
-    ///   - limit: How much processor time a migration may take.
+    ///   - budget: How much a migration may do.
     ///   - database: A connection to the real database, which is only read.
     init(
         folder: MigrationFolder?,
         configuration: Configuration,
-        limit: Duration,
+        budget: StepBudget,
         database: Database?
     ) throws {
         base = try ScratchDatabase(configuration, reader: SchemaReader())
-        self.limit = limit
+        self.budget = budget
         self.folder = folder
         count = database.map { database in { try? Int.fetchOne(database, sql: $0) } }
         untouched =
@@ -131,10 +131,10 @@ final class LintRun {
             in: statements(sources, pass, nil, afterFailuresGoesOn: goesOn),
             before: before
         )
-        let rows = try copy.flatMap { copy in
-            pass.isStopped
-                ? nil
-                : try RowPass(
+        var rows: RowPass?
+        if let copy, !pass.isStopped {
+            do {
+                rows = try RowPass(
                     sources,
                     on: copy,
                     filling: tables,
@@ -143,7 +143,11 @@ final class LintRun {
                     rebuilds.map(\.table),
                     settings
                 )
+            } catch is RowsIncomplete {
+                incomplete = incomplete ?? StopReason.rows
+            }
         }
+        if rows?.pass.isStopped == true { incomplete = incomplete ?? StopReason.time }
         let statements = statements(
             sources,
             pass,
@@ -221,7 +225,7 @@ final class LintRun {
         let result = TracedClosure.run(
             on: queue,
             beginning: StepPass.beginning(settings(of: step)),
-            limit: limit,
+            budget,
             body
         )
         var incomplete = result.isStopped ? StopReason.time : nil
@@ -247,7 +251,7 @@ final class LintRun {
             // which is on by default.
             foreignKeysAreOn: !step.usesTransaction || step.foreignKeyChecks == .immediate
                 || !step.batches.isEmpty,
-            limit: limit
+            budget: budget
         )
     }
 
@@ -275,7 +279,7 @@ final class LintRun {
                 actions: statement.actions,
                 failure: statement.failure,
                 failureIsExplained: statement.failure != nil
-                    && (goesOn || missing.concern(statement.parsed)),
+                    && (goesOn || statement.isAfterStop || missing.concern(statement.parsed)),
                 unknownTable: statement.failure?.missingTable.flatMap(unknownTable),
                 standIns: statement.standIns,
                 takesNameForString: statement.takesNameForString,
@@ -391,11 +395,6 @@ extension String {
             .prefix { $0 == $1 }.count
         return max(one.count, other.count) - start - end <= 1
     }
-}
-
-/// Why a check ended early, as the end of a sentence.
-enum StopReason {
-    static let time = "it doesn't end"
 }
 
 /// The objects that don't exist since a statement failed.

@@ -3,6 +3,7 @@ import GRDB
 import MigrationKit
 import MigrationKitGRDB
 import MigrationKitSQL
+import MigrationKitSchema
 
 /// Runs migrations on a scratch database in memory, and reports what they would lose or break.
 ///
@@ -54,8 +55,8 @@ public struct MigrationLint: Sendable {
     /// A database whose row counts and data decide the rules that depend on data. It is only read.
     public var database: (any DatabaseReader)?
 
-    /// How much processor time a migration may take on the scratch database.
-    var timeLimit = Duration.seconds(2)
+    /// How much a migration may do on the scratch database.
+    var budget = StepBudget()
 
     /// Ends the check before the next migration.
     package var cancellation: Cancellation?
@@ -95,36 +96,46 @@ public struct MigrationLint: Sendable {
         let run = try LintRun(
             folder: folder,
             configuration: configuration,
-            limit: timeLimit,
+            budget: budget,
             database: database
         )
         var records: [(step: StepRecord, findings: FindingList)] = []
+        var end: (schema: SchemaModel, broken: [BrokenObject])?
+        var unreadable: [LintFinding] = []
         let operation = operation
-        for (number, step) in steps.enumerated() {
-            try operation.checkCancellation()
-            operation.report(LintProgress(done: number, total: steps.count))
-            if isSelected(step) {
-                var record = try run.record(step)
-                var list = FindingList(of: record)
-                for rule in Rules.withTrials { rule(record, &list) }
-                // They hold a database.
-                record.trials = nil
-                records.append((record, list))
-            } else {
-                try run.skip(step)
+        do {
+            for (number, step) in steps.enumerated() {
+                try operation.checkCancellation()
+                operation.report(LintProgress(done: number, total: steps.count))
+                unreadable = [LintFinding(endingAt: step)]
+                if isSelected(step) {
+                    var record = try run.record(step)
+                    var list = FindingList(of: record)
+                    for rule in Rules.withTrials { rule(record, &list) }
+                    // They hold a database.
+                    record.trials = nil
+                    records.append((record, list))
+                } else {
+                    try run.skip(step)
+                }
             }
+            end = try run.end()
+            unreadable = []
+        } catch let error as DatabaseError
+            where [.SQLITE_CORRUPT, .SQLITE_NOTADB, .SQLITE_ERROR].contains(error.resultCode)
+        {
+            // A migration has written over what SQLite needs to read the scratch database.
         }
-        let end = try run.end()
         let general =
-            Publication.findings(in: steps, published)
+            unreadable + Publication.findings(in: steps, published)
             + Publication.withoutWayDown(in: steps, selected: isSelected)
             + (try database.map { try violations(in: $0, before: records.map(\.step)) } ?? [])
-            + run.refused(checks)
+            + (end == nil ? [] : run.refused(checks))
         let recorded = Set(records.map(\.step.identifier))
         var findings = general.filter { !recorded.contains($0.migration) }
         for var (record, list) in records {
-            record.final = end.schema
-            record.finallyBroken = end.broken
+            record.final = end?.schema ?? record.after
+            record.finallyBroken = end?.broken ?? []
             for rule in Rules.all { rule(record, &list) }
             let comments = AllowComments(in: folder?.scripts[record.identifier])
             findings +=
@@ -187,6 +198,22 @@ public struct MigrationLint: Sendable {
     private func leveled(_ finding: LintFinding) -> LintFinding? {
         guard let setting = levels[finding.rule] else { return finding }
         return setting.map { finding.with(level: $0) }
+    }
+}
+
+extension LintFinding {
+    /// The scratch database can't be read after a migration.
+    fileprivate init(endingAt step: MigrationStep<Database>) {
+        self.init(
+            rule: .checkIncomplete,
+            level: .error,
+            migration: step.identifier,
+            file: step.sourceFile,
+            message:
+                "the check ended here: SQLite can't read the database any more, since this migration, or "
+                + "the one before it, has written over its pages or its schema",
+            fix: "A migration must write neither. What follows wasn't checked."
+        )
     }
 }
 

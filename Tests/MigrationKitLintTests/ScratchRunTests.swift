@@ -19,12 +19,34 @@ import Testing
             SELECT count(*) FROM n;
             """
         let report = try lint([Self.note, endless, "DROP TABLE note;"]) {
-            $0.timeLimit = .milliseconds(200)
+            $0.budget.looks = 1_000
         }
-        #expect(report.lines() == ["2 check-incomplete", "3:1 drop-table"])
+        #expect(report.lines() == ["2:1 check-incomplete (error)", "3:1 drop-table"])
         #expect(
             report.findings(of: .checkIncomplete).first?.message.contains("doesn't end") == true
         )
+    }
+
+    /// What a slow statement hides is judged, and the check fails in any case.
+    @Test func whatFollowsASlowStatementIsJudged() throws {
+        let slow = """
+            CREATE TABLE k AS WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n LIMIT 100000000)
+            SELECT x FROM n;
+            """
+        let report = try lint([Self.note, slow + "\nDROP TABLE note;\nDROP TABLE k;"])
+        #expect(report.lines() == ["2:1 check-incomplete (error)", "2:3 drop-table"])
+    }
+
+    /// A migration that writes over the schema's page ends the check, and the findings before it stay.
+    @Test func aDatabaseThatCanNotBeReadIsAFinding() throws {
+        let destroys = """
+            CREATE VIRTUAL TABLE dp USING sqlite_dbpage;
+            UPDATE dp SET data = zeroblob(4096) WHERE pgno = 1;
+            """
+        let report = try lint([
+            Self.note, "DROP TABLE note;", destroys, "CREATE TABLE other (id INTEGER PRIMARY KEY);",
+        ])
+        #expect(report.lines() == ["4 check-incomplete (error)", "2:1 drop-table"])
     }
 
     @Test func aClosureThatLoopsEndsOnlyItsOwnCheck() throws {
@@ -36,8 +58,8 @@ import Testing
             MigrationStep<Database>(identifier: "3") { try $0.drop(table: "note") },
         ]
         var lint = MigrationLint(steps: steps)
-        lint.timeLimit = .milliseconds(200)
-        #expect(try lint.report().lines() == ["1 check-incomplete", "3 drop-table"])
+        lint.budget.statements = 10_000
+        #expect(try lint.report().lines() == ["1 check-incomplete (error)", "3 drop-table"])
     }
 
     @Test func aFunctionOfTheAppGetsAStandIn() throws {
@@ -134,7 +156,7 @@ import Testing
         let run = try LintRun(
             folder: nil,
             configuration: Configuration(),
-            limit: .seconds(2),
+            budget: StepBudget(),
             database: nil
         )
         let down = try #require(try run.record(step).down)

@@ -20,8 +20,6 @@ struct ProofRows {
     private let empty: DatabaseQueue
     private let model: SchemaModel
     private let hazards: [SchemaHazard]
-    /// How long the generation of rows may take.
-    private static let limit = Duration.seconds(2)
 
     /// - Throws: A `DatabaseError` if SQLite refuses a statement of the schema.
     init(
@@ -37,9 +35,15 @@ struct ProofRows {
             throw DatabaseError(resultCode: failure.code, message: failure.message)
         }
         empty = try scratch.plainCopy()
-        scratch.beginStep(limit: Self.limit)
-        let names = Set(model.tables.keys)
-        RowGenerator(for: scratch, schema: model).fill(names, limit: Self.limit)
+        scratch.beginStep(StepBudget())
+        do {
+            try RowFill(for: scratch, schema: model).fill(Set(model.tables.keys))
+        } catch is RowsIncomplete {
+            throw DatabaseError(
+                resultCode: .SQLITE_INTERRUPT,
+                message: "the generation of rows takes too long"
+            )
+        }
         scratch.execute("PRAGMA foreign_keys = OFF")
         for table in model.tables.values { vary(table) }
         removeOrphans()

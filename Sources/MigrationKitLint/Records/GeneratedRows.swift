@@ -5,8 +5,6 @@ import MigrationKitSchema
 /// Copies of databases in memory, with generated rows in the tables that a step can reach.
 package final class GeneratedRows {
     private let scratch: ScratchDatabase
-    /// How long the generation of rows may take.
-    private static let limit = Duration.seconds(2)
 
     /// - Parameter configuration: That of the copies.
     package init(_ configuration: Configuration) throws {
@@ -19,6 +17,7 @@ package final class GeneratedRows {
     ///   - others: Further tables, by their names in lower case.
     /// - Returns: The copy; the tables that the step can reach, by their names in lower case; and those
     ///   that it names and that have no row, since none fits their constraints. `nil` if it meets no rows.
+    /// - Throws: ``RowsIncomplete``; a `DatabaseError`.
     package func copy(
         of database: DatabaseQueue,
         for sql: MigrationSQL,
@@ -31,8 +30,8 @@ package final class GeneratedRows {
         let schema = try scratch.schema()
         let tables = schema.reachable(from: sources, and: others)
         guard !tables.isEmpty else { return nil }
-        scratch.beginStep(limit: Self.limit)
-        RowGenerator(for: scratch, schema: schema).fill(tables, limit: Self.limit)
+        scratch.beginStep(StepBudget())
+        try RowFill(for: scratch, schema: schema).fill(tables)
         let counts = scratch.rowCounts(of: tables)
         let empty = schema.named(in: up).filter {
             counts[$0] == 0 && schema.tables[$0]?.isVirtual == false

@@ -26,7 +26,7 @@ struct RowPass {
         _ rebuilt: [String],
         _ settings: StepPass.Settings
     ) throws {
-        RowGenerator(for: database, schema: before).fill(tables, limit: settings.limit / 4)
+        try RowFill(for: database, schema: before).fill(tables)
         countsBefore = database.rowCounts(of: tables).filter { $0.value > 0 }
         guard !countsBefore.isEmpty else { return nil }
 

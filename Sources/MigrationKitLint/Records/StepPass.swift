@@ -32,11 +32,10 @@ struct StepPass {
         let usesTransaction: Bool
         /// Whether foreign keys are on when it begins.
         let foreignKeysAreOn: Bool
-        /// How much processor time it may take.
-        let limit: Duration
+        let budget: StepBudget
 
         var withoutForeignKeys: Settings {
-            Settings(usesTransaction: usesTransaction, foreignKeysAreOn: false, limit: limit)
+            Settings(usesTransaction: usesTransaction, foreignKeysAreOn: false, budget: budget)
         }
     }
 
@@ -50,9 +49,14 @@ struct StepPass {
         let takesNameForString: Bool
         let rows: [String: StatementRecord.RowChange]
         let foreignKeysAreOn: Bool
+        /// Whether it, or one before it, was stopped: SQLite has undone what came before.
+        let isAfterStop: Bool
     }
 
-    /// Those that were run, in order: fewer than given if the time was over.
+    /// How many statements may be stopped before the rest isn't run.
+    private static let mostStops = 4
+
+    /// Those that were run, in order: fewer than given if too many were stopped.
     private(set) var statements: [Statement] = []
 
     /// The schema at the end.
@@ -65,8 +69,8 @@ struct StepPass {
     /// or changed since.
     private(set) var rowCounts: [String: Int]
 
-    /// Whether the time was over before the end.
-    private(set) var isStopped = false
+    /// Whether a statement was stopped, since it did more than a migration may.
+    var isStopped: Bool { statements.contains(where: \.isAfterStop) }
 
     /// Whether a statement may have written rows.
     var writesRows: Bool {
@@ -100,11 +104,12 @@ struct StepPass {
         // The next migration begins as this one does.
         defer { database.putBack(connection) }
         for sql in Self.beginning(settings) { database.execute(sql) }
-        database.beginStep(limit: settings.limit)
+        database.beginStep(settings.budget)
         /// Tables into which rows were inserted since they were counted.
         var stale: Set<String> = []
         var foreignKeysAreOn = settings.foreignKeysAreOn
-        for source in sources {
+        var stopCount = 0
+        for source in sources where stopCount < Self.mostStops {
             let parsed = source.parsed
             if rowCounts != nil, !stale.isEmpty, !parsed.isPlainInsert {
                 recount(stale, on: database)
@@ -115,8 +120,8 @@ struct StepPass {
             let actions = result.actions + parsed.transfers(result.actions, before)
             let failure = result.failure
             if failure?.code.primaryResultCode == .SQLITE_INTERRUPT {
-                isStopped = true
-                break
+                stopCount += 1
+                database.beginStep(settings.budget)
             }
             if actions.contains(where: \.changesSchema) { self.schema = try database.schema() }
             if settings.usesTransaction, !database.isInTransaction {
@@ -156,7 +161,8 @@ struct StepPass {
                     standIns: result.standIns,
                     takesNameForString: result.takesNameForString,
                     rows: rows,
-                    foreignKeysAreOn: foreignKeysAreOn
+                    foreignKeysAreOn: foreignKeysAreOn,
+                    isAfterStop: stopCount > 0
                 )
             )
             if case .pragma("foreign_keys", let value?) = parsed.kind, !database.isInTransaction {

@@ -10,9 +10,9 @@ extension StepRecord {
         (statement.renamed[name.foldedName] ?? name).flatMap(before.table)
     }
 
-    /// Whether an earlier statement of the migration copies rows of a table into another one.
-    func copiesRows(of table: String, before statement: StatementRecord) -> Bool {
-        statements.prefix(statement.number).contains { earlier in
+    /// The earlier statements of the migration that copy rows of a table into another one.
+    func copies(ofRowsOf table: String, before statement: StatementRecord) -> [StatementRecord] {
+        statements.prefix(statement.number).filter { earlier in
             guard earlier.failure == nil, earlier.parsed.writesWhatItReads(besides: table) else {
                 return false
             }

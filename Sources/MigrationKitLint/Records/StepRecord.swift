@@ -83,6 +83,12 @@ struct StepRecord {
     func existed(_ table: String) -> Bool { before.table(table) != nil }
 }
 
+/// Why a check ended early, as the end of a sentence.
+enum StopReason {
+    static let time = "it doesn't end"
+    static let rows = "the generation of rows to try it on takes too long"
+}
+
 /// One statement of a migration, and what it did.
 struct StatementRecord {
     /// Its position in the migration, from 0.

@@ -55,11 +55,9 @@ struct Trials {
     /// - Parameter setup: SQL that changes the rows.
     /// - Returns: `nil` if SQLite refuses the setup: there can be no such rows.
     func database(after setup: [String] = []) -> ScratchDatabase? {
-        if results.filled == nil, let filled = try? start.copy() {
-            RowGenerator(for: filled, schema: schema).fill(
-                schema.reachable(from: sources),
-                limit: settings.limit / 4
-            )
+        if results.filled == nil, let filled = try? start.copy(),
+            (try? RowFill(for: filled, schema: schema).fill(schema.reachable(from: sources))) != nil
+        {
             results.filled = filled
         }
         guard let copy = try? results.filled?.copy() else { return nil }

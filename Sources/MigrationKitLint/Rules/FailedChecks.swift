@@ -6,8 +6,11 @@ import MigrationKitGRDB
 enum FailedChecks {
     static func check(_ step: StepRecord, _ findings: inout FindingList) {
         if let reason = step.incomplete {
+            // Whatever it hides must not pass.
+            let isUnknown = [StopReason.time, StopReason.rows].contains(reason)
             findings.add(
                 .checkIncomplete,
+                level: isUnknown ? .error : nil,
                 at: step.statements.first { $0.failure != nil },
                 "the check of the migration ended early: \(reason)"
             )

@@ -40,7 +40,7 @@ enum LostRows {
         guard let table = step.original(of: name, at: statement),
             statement.after.table(name) == nil,
             !step.rebuilds.contains(where: { $0.drop?.number == statement.number && !$0.isAnew }),
-            !step.copiesRows(of: name, before: statement), !table.holdsNoRowsOfItsOwn
+            step.copies(ofRowsOf: name, before: statement).isEmpty, !table.holdsNoRowsOfItsOwn
         else { return }
         let isAnew = step.rebuilds.contains { $0.drop?.number == statement.number }
         let then = isAnew ? " and created again without them" : ""
@@ -214,7 +214,7 @@ enum LostRows {
     ) {
         guard let table = step.original(of: name, at: statement), !table.holdsNoRowsOfItsOwn,
             !statement.parsed.hasKeyword("WHERE"), !statement.parsed.hasKeyword("LIMIT"),
-            !step.copiesRows(of: name, before: statement),
+            step.copies(ofRowsOf: name, before: statement).isEmpty,
             // It is the end of a rebuild, or the rows go with the table anyway.
             step.after.table(name)?.rootPage == table.rootPage
         else { return }

@@ -9,6 +9,8 @@ struct NewConstraint {
         case check(String)
         case strict([SchemaModel.Column])
         case foreignKey(SchemaModel.ForeignKey, parentColumns: [String])
+        /// The value of a generated column: the condition for rows that are refused.
+        case computed(column: String, LintRule, refused: String)
     }
 
     /// A column or an expression of a unique index.
@@ -36,6 +38,7 @@ struct NewConstraint {
         case .check: .mayViolateCheck
         case .strict: .mayViolateStrict
         case .foreignKey: .mayViolateForeignKey
+        case .computed(_, let rule, _): rule
         }
     }
 
@@ -49,6 +52,7 @@ struct NewConstraint {
                 all += index(name, of: table, number, statement, step)
             case .addColumn(let table, let column):
                 all += keys(of: column, in: table, number, statement, step)
+                all += computed(column, in: table, number, statement, step)
             default: continue
             }
         }
@@ -91,6 +95,13 @@ struct NewConstraint {
                     && old.column(column.name) != nil && column.generated == nil
             }
             if !columns.isEmpty { kinds.append(.strict(columns)) }
+        }
+        for column in new.columns {
+            let before = old.column(column.name)
+            let isAsBefore =
+                before?.generated == column.generated && before?.isNotNull == column.isNotNull
+                && old.isStrict == new.isStrict
+            if !isAsBefore { kinds += computed(column, in: new, old) }
         }
         for key in new.foreignKeys where key.columns.allSatisfy({ old.column($0) != nil }) {
             let parent = step.after.referencedColumns(of: key)
@@ -144,13 +155,53 @@ struct NewConstraint {
         }
     }
 
+    /// What a generated column that comes to a table with rows must satisfy.
+    private static func computed(
+        _ column: String,
+        in tableName: String,
+        _ number: Int,
+        _ statement: StatementRecord,
+        _ step: StepRecord
+    ) -> [NewConstraint] {
+        guard statement.failure == nil, statement.failureWithRows == nil,
+            let table = step.before.table(tableName),
+            let now = statement.after.table(tableName), let new = now.column(column)
+        else { return [] }
+        return computed(new, in: now, table)
+            .map { NewConstraint(kind: $0, table: table, statement: number) }
+    }
+
+    private static func computed(
+        _ column: SchemaModel.Column,
+        in new: SchemaModel.Table,
+        _ old: SchemaModel.Table
+    ) -> [Kind] {
+        guard let value = column.generated.map({ "(\($0.expression.text))" }) else { return [] }
+        func refused(_ rule: LintRule, _ condition: String) -> Kind {
+            .computed(column: column.name, rule, refused: condition)
+        }
+        let checks = new.checks.map(\.expression)
+            .filter { !old.checks.map(\.expression).contains($0) }
+            .map { SQLTokens($0.text).tokens }
+            .filter { $0.contains { $0.name.isSameName(as: column.name) } }
+            .map { check in
+                let texts = check.map { $0.name.isSameName(as: column.name) ? value : $0.text }
+                return refused(.mayViolateCheck, "NOT (\(texts.joined(separator: " ")))")
+            }
+        let types =
+            new.isStrict && column.type.uppercased() != "ANY"
+            ? [refused(.mayViolateStrict, "typeof(\(value)) NOT IN \(column.storageClasses)")] : []
+        return (column.isNotNull ? [refused(.mayViolateNotNull, "\(value) IS NULL")] : [])
+            + checks + types
+    }
+
     // MARK: Trying it
 
     /// The statement that fails on rows that the former schema allows; `nil` if none does, because
     /// there can be no such rows or because the migration corrects them.
     func failingStatement(in step: StepRecord) -> Int? {
         if case .unique = kind,
-            let code = step.statements[statement].failureWithRows?.code, code.isViolation(of: kind)
+            step.statements[statement].failureWithRows?.isViolation(of: kind) == true
         {
             return statement
         }
@@ -163,7 +214,8 @@ struct NewConstraint {
                 continue
             }
             for (number, run) in pass.statements.enumerated() {
-                guard let code = run.failure?.code, code.isViolation(of: kind),
+                guard let failure = run.failure, failure.isViolation(of: kind),
+                    case let code = failure.code,
                     !isUnique || step.statements[number].failureWithRows?.code != code
                 else { continue }
                 return number
@@ -206,6 +258,8 @@ struct NewConstraint {
                 return [["DELETE FROM main.\(parent)"]]
             }
             return [key.columns.map { table.update($0, to: "987654321") }]
+        case .computed(_, _, let condition):
+            return trials.updates(of: table, toSatisfy: condition)
         }
     }
 
@@ -260,6 +314,9 @@ struct NewConstraint {
                     + column.storageClasses
             }
             return data.rows(in: table.name, where: conditions.joined(separator: " OR "))
+        // SQLite may convert what the condition finds.
+        case .computed(_, .mayViolateStrict, _): return nil
+        case .computed(_, _, let condition): return data.rows(in: table.name, where: condition)
         case .foreignKey(let key, let parentColumns):
             guard key.columns.allSatisfy({ table.column($0) != nil }) else { return nil }
             let parent = GRDBMigrationSQLHelpers.quoted(key.table)
@@ -297,6 +354,10 @@ struct NewConstraint {
             return "\(key.columns.count == 1 ? "column" : "columns") \(listed(key.columns)) of "
                 + "table '\(table.name)' must refer to rows of table '\(key.table)' from now on, "
                 + "and rows may violate that"
+        case .computed(let column, _, _):
+            return
+                "the expression of column '\(column)' gives rows of table '\(table.name)' a value "
+                + "that the column refuses"
         }
     }
 
@@ -313,6 +374,9 @@ struct NewConstraint {
                 + "in the copy."
         case .foreignKey:
             "Delete or correct the rows without a parent first."
+        case .computed:
+            "Use an expression that suits every row, such as coalesce(EXPRESSION, …), or correct the rows "
+                + "in a migration before this one."
         }
     }
 }
@@ -387,6 +451,7 @@ extension SchemaModel.Column {
         switch type.uppercased() {
         case "REAL": "('real', 'integer', 'null')"
         case "BLOB": "('blob', 'null')"
+        case "TEXT": "('text', 'integer', 'real', 'null')"
         default: "('integer', 'null')"
         }
     }
@@ -408,17 +473,21 @@ extension [String] {
     }
 }
 
-extension ResultCode {
+extension StatementFailure {
     fileprivate func isViolation(of kind: NewConstraint.Kind) -> Bool {
         switch kind {
         case .unique:
             [.SQLITE_CONSTRAINT_UNIQUE, .SQLITE_CONSTRAINT_PRIMARYKEY, .SQLITE_CONSTRAINT_ROWID]
-                .contains(self)
-        case .notNull: self == .SQLITE_CONSTRAINT_NOTNULL
-        case .check: self == .SQLITE_CONSTRAINT_CHECK
+                .contains(code)
+        case .notNull: code == .SQLITE_CONSTRAINT_NOTNULL
+        case .check: code == .SQLITE_CONSTRAINT_CHECK
         // SQLITE_CONSTRAINT_DATATYPE, and a rowid that is no integer.
-        case .strict: rawValue == 3091 || self == .SQLITE_MISMATCH
-        case .foreignKey: self == .SQLITE_CONSTRAINT_FOREIGNKEY
+        case .strict: code.rawValue == 3091 || code == .SQLITE_MISMATCH
+        case .foreignKey: code == .SQLITE_CONSTRAINT_FOREIGNKEY
+        // ALTER TABLE says it in words. <https://www.sqlite.org/lang_altertable.html#altertabaddcol>
+        case .computed:
+            code.primaryResultCode == .SQLITE_CONSTRAINT || code == .SQLITE_MISMATCH
+                || message.hasSuffix("constraint failed") || message.hasPrefix("type mismatch")
         }
     }
 }

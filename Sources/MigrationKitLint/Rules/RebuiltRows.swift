@@ -305,7 +305,7 @@ extension Rebuild {
 
 extension ParsedStatement {
     /// `INSERT OR IGNORE`, `OR REPLACE` or `ON CONFLICT ... DO NOTHING`.
-    fileprivate var hasConflictClause: Bool {
+    var hasConflictClause: Bool {
         guard case .insert(_, let conflict) = kind else { return false }
         let isUpsert = zip(words, words.dropFirst()).contains {
             $0.depth == 0 && $0.keyword == "DO" && $1.keyword == "NOTHING"
@@ -314,7 +314,7 @@ extension ParsedStatement {
     }
 
     /// Whether a `SELECT` may leave rows out.
-    fileprivate var filtersRows: Bool {
+    var filtersRows: Bool {
         let outer = words.filter { $0.depth == 0 }
         let filters: Set = ["DISTINCT", "GROUP", "HAVING", "LIMIT", "INTERSECT", "EXCEPT"]
         return outer.indices.contains { place in
@@ -340,7 +340,7 @@ extension ParsedStatement {
     }
 
     /// The query of an `INSERT ... SELECT`; `nil` if it uses what comes before it.
-    fileprivate func query(in text: String) -> String? {
+    func query(in text: String) -> String? {
         guard !hasKeywordAnywhere("WITH"), let first = selection.first, let last = words.last
         else { return nil }
         return String(

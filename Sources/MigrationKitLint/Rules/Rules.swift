@@ -3,6 +3,7 @@ enum Rules {
     /// Those that run migrations again, before the next one is recorded.
     static let withTrials: [@Sendable (StepRecord, inout FindingList) -> Void] = [
         FailsOnData.check,
+        CopiedRows.check,
         Repeatability.check,
     ]
 

@@ -120,9 +120,9 @@ final class ScratchDatabase {
 
     // MARK: - Running Statements
 
-    /// Begins a step: everything until the next call shares its time.
-    func beginStep(limit: Duration) {
-        watch.limit(to: limit)
+    /// Begins a step: everything until the next call shares its budget.
+    func beginStep(_ budget: StepBudget) {
+        watch.begin(budget)
     }
 
     /// The state of the connection that a migration can change.
@@ -349,7 +349,7 @@ struct StatementAction: Equatable {
 private final class StatementWatch {
     var actions: [StatementAction] = []
     var isRecording = false
-    private var end: UInt64?
+    private var meter: StepMeter?
 
     func begin(on db: Database) {
         let context = Unmanaged.passUnretained(self).toOpaque()
@@ -364,7 +364,7 @@ private final class StatementWatch {
         )
         sqlite3_progress_handler(
             db.sqliteConnection,
-            10_000,
+            StepBudget.instructions,
             { context in
                 guard let context else { return 0 }
                 let watch = Unmanaged<StatementWatch>.fromOpaque(context).takeUnretainedValue()
@@ -379,13 +379,10 @@ private final class StatementWatch {
         sqlite3_progress_handler(db.sqliteConnection, 0, nil, nil)
     }
 
-    func limit(to limit: Duration) {
-        end = ThreadTime.now + UInt64(limit / .nanoseconds(1))
-    }
+    func begin(_ budget: StepBudget) { meter = StepMeter(budget) }
 
-    private var isOver: Bool {
-        isRecording && (end.map { ThreadTime.now > $0 } ?? false)
-    }
+    /// Asked after each ``StepBudget/instructions``.
+    private var isOver: Bool { isRecording && meter?.isOver() ?? false }
 
     private func authorize(
         _ code: Int32,
@@ -436,6 +433,45 @@ extension StatementAction.Kind {
         case SQLITE_TRANSACTION, SQLITE_SAVEPOINT: self = .transaction
         default: self = .other
         }
+    }
+}
+
+/// How much a step may do before it counts as endless.
+struct StepBudget {
+    /// How many instructions of SQLite's virtual machine there are between two looks.
+    static let instructions: Int32 = 10_000
+
+    /// How many looks there may be: two seconds or so, and on every machine the same.
+    var looks = 20_000
+
+    /// How many statements a closure may run.
+    var statements = 500_000
+
+    /// Ends what takes long within an instruction: processor time.
+    var hardStop = Duration.seconds(30)
+}
+
+/// What is left of a budget.
+struct StepMeter {
+    private var looks: Int
+    private var statements: Int
+    private let end: UInt64
+
+    init(_ budget: StepBudget) {
+        (looks, statements) = (budget.looks, budget.statements)
+        end = ThreadTime.now + UInt64(budget.hardStop / .nanoseconds(1))
+    }
+
+    /// Counts a look, and says whether nothing is left.
+    mutating func isOver() -> Bool {
+        looks -= 1
+        return looks < 0 || ThreadTime.now > end
+    }
+
+    /// Counts a statement, and says whether nothing is left.
+    mutating func isOverAfterStatement() -> Bool {
+        statements -= 1
+        return statements < 0 || ThreadTime.now > end
     }
 }
 

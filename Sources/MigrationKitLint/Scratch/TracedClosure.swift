@@ -17,16 +17,16 @@ enum TracedClosure {
     /// - Parameters:
     ///   - queue: A database of its own, which keeps what the closure does.
     ///   - setup: The SQL that begins the step.
-    ///   - limit: How much processor time it may take.
+    ///   - budget: How much it may do.
     ///   - body: The closure.
     static func run(
         on queue: DatabaseQueue,
         beginning setup: [String],
-        limit: Duration,
+        _ budget: StepBudget,
         _ body: (Database) throws -> Void
     ) -> Result {
         queue.inDatabase { db in
-            let trace = StatementTrace(limit: limit)
+            let trace = StatementTrace(budget)
             for sql in setup { try? db.execute(sql: sql) }
             trace.begin(on: db)
             let result = Swift.Result { try db.withSchemaSource(nil) { try body(db) } }
@@ -53,12 +53,10 @@ enum TracedClosure {
 private final class StatementTrace {
     var statements: [String] = []
     private(set) var isStopped = false
-    private let end: UInt64
+    private var meter: StepMeter
     private var running: Set<OpaquePointer> = []
 
-    init(limit: Duration) {
-        end = ThreadTime.now + UInt64(limit / .nanoseconds(1))
-    }
+    init(_ budget: StepBudget) { meter = StepMeter(budget) }
 
     func begin(on db: Database) {
         let context = Unmanaged.passUnretained(self).toOpaque()
@@ -75,7 +73,7 @@ private final class StatementTrace {
         )
         sqlite3_progress_handler(
             db.sqliteConnection,
-            10_000,
+            StepBudget.instructions,
             { context in
                 guard let context else { return 0 }
                 let trace = Unmanaged<StatementTrace>.fromOpaque(context).takeUnretainedValue()
@@ -101,14 +99,15 @@ private final class StatementTrace {
         let isOwnText = text.map { UnsafePointer($0.assumingMemoryBound(to: CChar.self)) }
             .map { $0 == sqlite3_sql(statement) }
         guard isOwnText ?? false, running.insert(statement).inserted else { return }
-        if checkTime() { sqlite3_interrupt(sqlite3_db_handle(statement)) }
+        if meter.isOverAfterStatement() { isStopped = true }
+        if isStopped { sqlite3_interrupt(sqlite3_db_handle(statement)) }
         guard let expanded = sqlite3_expanded_sql(statement) else { return }
         defer { sqlite3_free(expanded) }
         statements.append(String(cString: expanded))
     }
 
     private func checkTime() -> Bool {
-        if ThreadTime.now > end { isStopped = true }
+        if meter.isOver() { isStopped = true }
         return isStopped
     }
 }

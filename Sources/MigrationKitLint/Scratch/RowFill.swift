@@ -5,12 +5,16 @@ import MigrationKitSchema
 
 /// Puts a few rows into empty tables, so that a migration that loses rows is seen to lose them.
 ///
-/// A table whose constraints it can't satisfy stays empty.
-struct RowGenerator {
+/// A table whose constraints it can't satisfy stays empty. How much is tried is counted in attempts, so that
+/// the rows are the same on any machine, however busy it is.
+struct RowFill {
     private let database: ScratchDatabase
     private let schema: SchemaModel
     private static let rowCount = 3
+    /// For each row.
     private static let attempts = 200
+    /// Ends what triggers make endless: processor time.
+    private static let hardStop = Duration.seconds(30)
 
     /// - Parameters:
     ///   - database: The database, outside of a transaction.
@@ -22,16 +26,15 @@ struct RowGenerator {
 
     /// Fills those of the tables that are empty, parents first.
     ///
-    /// - Parameters:
-    ///   - tables: Their names in lower case.
-    ///   - limit: How much processor time it may take. Tables that are left stay empty.
-    func fill(_ tables: Set<String>, limit: Duration) {
+    /// - Parameter tables: Their names in lower case.
+    /// - Throws: ``RowsIncomplete``.
+    func fill(_ tables: Set<String>) throws {
         database.execute("PRAGMA foreign_keys = OFF; BEGIN")
-        let end = ThreadTime.now + UInt64(limit / .nanoseconds(1))
-        for table in parentsFirst(tables) where !table.isVirtual && ThreadTime.now < end {
-            fill(table, until: end)
+        defer { database.execute("COMMIT") }
+        let end = ThreadTime.now + UInt64(Self.hardStop / .nanoseconds(1))
+        for table in parentsFirst(tables) where !table.isVirtual {
+            try fill(table, until: end)
         }
-        database.execute("COMMIT")
     }
 
     private func parentsFirst(_ names: Set<String>) -> [SchemaModel.Table] {
@@ -47,12 +50,12 @@ struct RowGenerator {
         return ordered
     }
 
-    private func fill(_ table: SchemaModel.Table, until end: UInt64) {
+    private func fill(_ table: SchemaModel.Table, until end: UInt64) throws {
         let name = "main." + GRDBMigrationSQLHelpers.quoted(table.name)
         let columns = table.columns.filter { $0.generated == nil && !$0.isHidden }
         let names = columns.map { GRDBMigrationSQLHelpers.quoted($0.name) }.joined(separator: ", ")
         let marks = columns.map { _ in "?" }.joined(separator: ", ")
-        database.read { db in
+        try database.read { db in
             // Compiled only once: that takes long if there are triggers.
             guard (try? Bool.fetchOne(db, sql: "SELECT EXISTS (SELECT 1 FROM \(name))")) == false,
                 let statement = try? db.makeStatement(
@@ -71,7 +74,8 @@ struct RowGenerator {
                 )
                 for values in candidates {
                     attempt += 1
-                    guard attempt <= Self.attempts, ThreadTime.now < end else { return }
+                    guard attempt <= Self.attempts else { return }
+                    guard ThreadTime.now < end else { throw RowsIncomplete() }
                     if (try? statement.execute(arguments: StatementArguments(values))) != nil {
                         break
                     }
@@ -146,6 +150,9 @@ struct RowGenerator {
         }
     }
 }
+
+/// The generation of rows takes too long, so that nothing is known of them.
+package struct RowsIncomplete: Error {}
 
 /// Rows to try: first values of the declared types, then those that the columns' CHECK constraints name, in
 /// all columns at once and in one column after the other.

@@ -1,0 +1,123 @@
+import MigrationKitCommon
+import MigrationKitSchema
+
+/// Rows that a migration copies before it drops their table: whether all of them are copied, also those that
+/// are equal, or have NULLs. Generated rows are different and have values, so other ones are tried.
+enum CopiedRows {
+    static func check(_ step: StepRecord, _ findings: inout FindingList) {
+        guard let trials = step.trials else { return }
+        for drop in step.statements where drop.failure == nil {
+            guard case .dropTable(let name) = drop.kind,
+                let table = step.original(of: name, at: drop), !table.holdsNoRowsOfItsOwn,
+                step.data?.rows(in: table.name) != 0
+            else { continue }
+            let copies = step.copies(ofRowsOf: name, before: drop)
+            guard let last = copies.last, copies.contains(where: \.parsed.mayLeaveOutRows),
+                copies.allSatisfy({ !$0.parsed.hasConflictClause })
+            else { continue }
+            let rebuild = step.rebuilds.first { $0.drop?.number == drop.number }
+            // It has a finding of its own.
+            if let rebuild, rebuild.copies.count == 1, last.parsed.filtersRows { continue }
+            guard let kind = lostRows(of: table, as: name, copies, before: drop, trials) else {
+                continue
+            }
+            if rebuild != nil, kind == .any { continue }
+            report(kind, table, copies, last, isRebuild: rebuild != nil, step, &findings)
+        }
+    }
+
+    /// Which rows aren't copied.
+    private enum Kind: String {
+        case any = "some rows"
+        case equal = "rows that are equal in what is copied"
+        case null = "rows with NULL"
+    }
+
+    private static func lostRows(
+        of table: SchemaModel.Table,
+        as name: String,
+        _ copies: [StatementRecord],
+        before drop: StatementRecord,
+        _ trials: Trials
+    ) -> Kind? {
+        let unique = Set(
+            (table.primaryKey + table.uniques.flatMap { $0.columns.map(\.text) }).map(\.foldedName)
+        )
+        let columns = table.columns.filter {
+            $0.generated == nil && !$0.isHidden && !unique.contains($0.name.foldedName)
+        }
+        let quoted = "main.\(GRDBMigrationSQLHelpers.quoted(table.name))"
+        func update(_ columns: [SchemaModel.Column], _ value: (String) -> String) -> [String]? {
+            guard !columns.isEmpty else { return nil }
+            let values = columns.map { column in
+                let column = GRDBMigrationSQLHelpers.quoted(column.name)
+                return "\(column) = \(value(column))"
+            }
+            return ["UPDATE OR IGNORE \(quoted) SET \(values.joined(separator: ", "))"]
+        }
+        let setups: [(Kind, [String]?)] = [
+            (.any, []),
+            (.equal, update(columns) { "(SELECT \($0) FROM \(quoted) LIMIT 1)" }),
+            (.null, update(columns.filter { !$0.isNotNull }) { _ in "NULL" }),
+        ]
+        let targets = Set(copies.compactMap(\.parsed.target).map(\.foldedName))
+        for (kind, setup) in setups {
+            guard let setup, let database = trials.database(after: setup) else { continue }
+            let before = database.rowCounts(of: targets)
+            guard let pass = trials.run(on: database, first: drop.number),
+                pass.statements.allSatisfy({ $0.failure == nil }), pass.commitFailure == nil
+            else { continue }
+            let after = database.rowCounts(of: targets.union([name]))
+            let copied = targets.reduce(0) { $0 + (after[$1] ?? 0) - (before[$1] ?? 0) }
+            if let count = after[name], copied < count { return kind }
+        }
+        return nil
+    }
+
+    private static func report(
+        _ kind: Kind,
+        _ table: SchemaModel.Table,
+        _ copies: [StatementRecord],
+        _ copy: StatementRecord,
+        isRebuild: Bool,
+        _ step: StepRecord,
+        _ findings: inout FindingList
+    ) {
+        let rows = step.data?.rows(in: table.name)
+        let copied = copies.map { copy in
+            copy.parsed.query(in: copy.text).flatMap {
+                step.data?.count("SELECT count(*) FROM (\($0))")
+            }
+        }
+        var count: Int?
+        if let rows, !copied.contains(nil) {
+            count = rows - copied.compactMap(\.self).reduce(0, +)
+            if let count, count <= 0 { return }
+        }
+        let message =
+            kind == .equal
+            ? "\(kind.rawValue) become one: table '\(table.name)' is dropped with the others"
+            : "\(kind.rawValue) of table '\(table.name)' aren't copied, and it is dropped with them"
+        findings.add(
+            isRebuild ? .rebuildLosesRows : .dropTable,
+            level: count == nil ? .warning : .error,
+            at: copy,
+            message + (count.map { "; of the database, \(counted($0, "row"))" } ?? ""),
+            fix: "Copy all rows, or delete those that are not needed with a DELETE of its own."
+        )
+    }
+}
+
+extension ParsedStatement {
+    /// Whether a query in it, at any depth, may give fewer rows than it reads.
+    fileprivate var mayLeaveOutRows: Bool {
+        let filters: Set = [
+            "WHERE", "JOIN", "DISTINCT", "GROUP", "HAVING", "LIMIT", "INTERSECT", "EXCEPT",
+        ]
+        return words.indices.contains { place in
+            guard let keyword = words[place].keyword else { return false }
+            guard keyword == "UNION" else { return filters.contains(keyword) }
+            return !words.indices.contains(place + 1) || words[place + 1].keyword != "ALL"
+        }
+    }
+}
