@@ -88,10 +88,12 @@ extension KeyStoreError: ToolSuggesting {
 }
 
 extension DatabaseKeyError: ToolSuggesting {
-    private static let otherNotations = """
+    private static var otherNotations: String {
+        """
         If another program wrote it, '\(Program.name) key import FILE --db-path DATABASE --output \
         NEW' reads other notations, and writes the key's digits.
         """
+    }
 
     var suggestion: String? {
         switch self {

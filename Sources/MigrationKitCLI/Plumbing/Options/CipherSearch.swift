@@ -131,11 +131,13 @@ struct KeySearchProgress: OperationProgress {
 // MARK: - Advice
 
 extension EncryptedDatabaseError {
-    static let otherReasons = """
+    static var otherReasons: String {
+        """
         If the key is hexadecimal digits, add --raw-key.
         If the key is right, '\(Program.name) salvage' searches for a flipped bit in the first \
         bytes and recovers what it can read.
         """
+    }
 
     /// What to do if a key opens a file with no settings that are known.
     static func adviceWithoutSettings(_ path: String) -> String {
