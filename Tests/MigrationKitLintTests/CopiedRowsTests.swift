@@ -61,6 +61,15 @@ import Testing
             rule: .dropTable,
             words: "NULL"
         ),
+        Case(
+            sql: """
+                CREATE TABLE u (b TEXT UNIQUE);
+                INSERT OR IGNORE INTO u SELECT b FROM t;
+                DROP TABLE t;
+                """,
+            rule: .dropTable,
+            words: "equal"
+        ),
     ]
 
     @Test(arguments: cases) func rowsThatAreLeftOutAreFound(_ test: Case) throws {
@@ -76,6 +85,7 @@ import Testing
     @Test(arguments: [
         "INSERT INTO n SELECT a, b FROM t UNION ALL SELECT a, b FROM t WHERE 0; DROP TABLE t;",
         "INSERT INTO n SELECT DISTINCT a, b FROM t;",
+        "UPDATE p SET b = (SELECT b FROM t WHERE t.a = p.a LIMIT 1); DROP TABLE t;",
         """
         INSERT INTO n SELECT a, b FROM t WHERE b < 'c';
         INSERT INTO n SELECT a, b FROM t WHERE b >= 'c' OR b IS NULL;
@@ -98,6 +108,30 @@ import Testing
         let report = try lint([Self.tables + Self.plain, sql])
         let found = report.findings(of: .dropTable) + report.findings(of: .rebuildLosesRows)
         #expect(found.isEmpty, "\(found)")
+    }
+
+    /// The number of rows that have the key of another one.
+    @Test(arguments: ["INSERT OR IGNORE", "INSERT OR REPLACE"])
+    func rowsThatConflictAreCounted(_ insert: String) throws {
+        let database = try DatabaseQueue()
+        try database.write { db in
+            try db.execute(sql: Self.plain)
+            for b in ["x", "x", "X", "y"] {
+                try db.execute(sql: "INSERT INTO p VALUES (1, ?)", arguments: [b])
+            }
+        }
+        let rebuild = """
+            CREATE TABLE q (a INTEGER, b TEXT UNIQUE COLLATE NOCASE);
+            \(insert) INTO q SELECT a, b FROM p;
+            DROP TABLE p;
+            ALTER TABLE q RENAME TO p;
+            """
+        let report = try lint([Self.plain, rebuild]) { $0.database = database }
+        let found = report.findings(of: .conflictDropsRows)
+        #expect(
+            found.count == 1 && found.allSatisfy { $0.message.contains("2 such rows") },
+            "\(found)"
+        )
     }
 
     /// A real database has the rows, or hasn't.

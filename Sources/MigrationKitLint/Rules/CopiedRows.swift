@@ -12,12 +12,17 @@ enum CopiedRows {
                 step.data?.rows(in: table.name) != 0
             else { continue }
             let copies = step.copies(ofRowsOf: name, before: drop)
-            guard let last = copies.last, copies.contains(where: \.parsed.mayLeaveOutRows),
-                copies.allSatisfy({ !$0.parsed.hasConflictClause })
+            guard let last = copies.last,
+                copies.contains(where: { $0.parsed.mayLeaveOutRows || $0.parsed.hasConflictClause }
+                ),
+                copies.allSatisfy({ !$0.parsed.isUpdate })
             else { continue }
             let rebuild = step.rebuilds.first { $0.drop?.number == drop.number }
-            // It has a finding of its own.
-            if let rebuild, rebuild.copies.count == 1, last.parsed.filtersRows { continue }
+            let ignoresRows = copies.contains(where: \.parsed.hasConflictClause)
+            // These have findings of their own.
+            if let rebuild, ignoresRows || rebuild.copies.count == 1 && last.parsed.filtersRows {
+                continue
+            }
             guard let kind = lostRows(of: table, as: name, copies, before: drop, trials) else {
                 continue
             }
@@ -85,9 +90,11 @@ enum CopiedRows {
     ) {
         let rows = step.data?.rows(in: table.name)
         let copied = copies.map { copy in
-            copy.parsed.query(in: copy.text).flatMap {
-                step.data?.count("SELECT count(*) FROM (\($0))")
-            }
+            copy.parsed.hasConflictClause
+                ? nil
+                : copy.parsed.query(in: copy.text).flatMap {
+                    step.data?.count("SELECT count(*) FROM (\($0))")
+                }
         }
         var count: Int?
         if let rows, !copied.contains(nil) {
@@ -109,6 +116,11 @@ enum CopiedRows {
 }
 
 extension ParsedStatement {
+    /// What it copies goes into rows that are there, so that their number says nothing.
+    fileprivate var isUpdate: Bool {
+        if case .update = kind { true } else { false }
+    }
+
     /// Whether a query in it, at any depth, may give fewer rows than it reads.
     fileprivate var mayLeaveOutRows: Bool {
         let filters: Set = [

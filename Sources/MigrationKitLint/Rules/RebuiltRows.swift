@@ -97,10 +97,11 @@ enum RebuiltRows {
         where copy.statement.parsed.hasConflictClause
             || copy.isIntoNew && rebuild.hasNewConflictClause
         {
+            let rows = step.data?.rows(in: rebuild.table)
             findings.addIfRows(
                 .conflictDropsRows,
                 at: copy.statement,
-                step.data?.rows(in: rebuild.table) == 0 ? 0 : nil,
+                rows == 0 ? 0 : step.data.flatMap { rebuild.conflicts(of: copy, $0) },
                 "the rebuild of table '\(rebuild.table)' drops the rows that violate a constraint of "
                     + "the new table",
                 fix: "Use a plain INSERT, and decide in statements of their own what happens to "
@@ -252,6 +253,36 @@ enum RebuiltRows {
 }
 
 extension Rebuild {
+    /// How many of the real rows that a statement copies have the key of another one.
+    ///
+    /// - Returns: `nil` if that isn't known: SQLite may convert keys that differ, or a CHECK refuses rows.
+    fileprivate func conflicts(of copy: Copy, _ data: RealRows) -> Int? {
+        guard copies.count == 1, data.rows(in: table) != nil,
+            let query = copy.statement.parsed.query(in: copy.statement.text)
+        else { return nil }
+        let names = copy.statement.parsed.insertedColumns ?? after.columns.map(\.name)
+        let list = names.map(\.quotedName).joined(separator: ", ")
+        let keys = [after.primaryKey] + after.uniques.map { $0.columns.map(\.text) }
+        let counts = keys.compactMap { key -> Int? in
+            let columns = key.compactMap(after.column)
+            guard !key.isEmpty, columns.count == key.count,
+                columns.allSatisfy({ column in names.contains { $0.isSameName(as: column.name) } })
+            else { return nil }
+            let present = columns.map { "\($0.name.quotedName) IS NOT NULL" }
+            let terms = columns.map { "\($0.name.quotedName) COLLATE \($0.collation.quotedName)" }
+            return data.count(
+                """
+                WITH copied (\(list)) AS (\(query))
+                SELECT coalesce(sum(n), 0) FROM (
+                    SELECT count(*) - 1 AS n FROM copied WHERE \(present.joined(separator: " AND "))
+                    GROUP BY \(terms.joined(separator: ", "))
+                )
+                """
+            )
+        }
+        return counts.max().flatMap { $0 > 0 ? $0 : nil }
+    }
+
     /// Whether the new table has constraints that drop rows.
     /// <https://www.sqlite.org/lang_conflict.html>
     fileprivate var hasNewConflictClause: Bool {
