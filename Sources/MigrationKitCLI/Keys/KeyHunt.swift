@@ -15,6 +15,9 @@ struct KeyHunt {
     let files: [String]
     let context: CommandContext
 
+    /// How many meanings of a secret are tried with settings that are seldom.
+    private static let mostUnusualReadings = 16
+
     /// - Returns: The key, and all candidates, several of which may have it.
     /// - Throws: A ``CommandError`` if none opens the database; `EncryptedDatabaseError`; `KeyStoreError`;
     ///   `KeySourceError` for a named file that can't be read; ``Interruption``.
@@ -59,7 +62,8 @@ struct KeyHunt {
             tried += new
             if locked.isEmpty { break }
         }
-        let keys = tried.map { $0.readings.map(\.key) }
+        // A long file has many texts, each of which takes seconds here.
+        let keys = tried.map { $0.readings.prefix(Self.mostUnusualReadings).map(\.key) }
         if let match = try search.first(of: keys, .unusual, options: options) {
             return (tried, match)
         }
