@@ -107,7 +107,8 @@ package struct KeyTrial: Sendable {
             case .opens: return verdict
             }
         }
-        for (key, salt, cipher) in unproven {
+        // Not where one of many salts is tried, which asks for no unusual settings.
+        for (key, salt, cipher) in unproven where !unusual.isEmpty {
             if let verdict = try withOtherPageCodes(key, salt, cipher) { return verdict }
         }
         return weaker ?? .wrong
