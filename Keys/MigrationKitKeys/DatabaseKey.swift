@@ -113,9 +113,9 @@ extension DatabaseKey: CustomStringConvertible, CustomDebugStringConvertible, Cu
 // MARK: - Hexadecimal
 
 /// Converts hexadecimal digits to bytes and back, from one secret's memory to another's.
-enum Hexadecimal {
+package enum Hexadecimal {
     /// The bytes for `digits`, in upper or lower case; nil if they aren't valid.
-    static func decoded(_ digits: Secret) -> Secret? {
+    package static func decoded(_ digits: Secret) -> Secret? {
         guard digits.count.isMultiple(of: 2) else { return nil }
         return try? Secret(capacity: digits.count / 2) { memory in
             try digits.withUnsafeBytes { text in
@@ -126,6 +126,19 @@ enum Hexadecimal {
                 }
             }
             return memory.count
+        }
+    }
+
+    /// Digits as SQL writes bytes: `x'…'`.
+    package static func literal(_ digits: Secret) -> Secret {
+        Secret(capacity: digits.count + 3) { text in
+            text[0] = UInt8(ascii: "x")
+            text[1] = UInt8(ascii: "'")
+            digits.withUnsafeBytes {
+                UnsafeMutableRawBufferPointer(rebasing: text[2...]).copyMemory(from: $0)
+            }
+            text[digits.count + 2] = UInt8(ascii: "'")
+            return digits.count + 3
         }
     }
 

@@ -446,17 +446,7 @@ extension DatabaseKey {
     /// The bytes for `sqlite3_key`: a passphrase unchanged, a raw key as `x'...'`.
     /// <https://www.zetetic.net/sqlcipher/sqlcipher-api/#PRAGMA_key>
     func spelled() -> Secret {
-        guard form == .rawKey else { return secret }
-        let digits = hexadecimal()
-        return Secret(capacity: digits.count + 3) { text in
-            text[0] = UInt8(ascii: "x")
-            text[1] = UInt8(ascii: "'")
-            digits.withUnsafeBytes {
-                UnsafeMutableRawBufferPointer(rebasing: text[2...]).copyMemory(from: $0)
-            }
-            text[digits.count + 2] = UInt8(ascii: "'")
-            return digits.count + 3
-        }
+        form == .rawKey ? Hexadecimal.literal(hexadecimal()) : secret
     }
 
     /// The salt that a raw key contains, for the first 16 bytes of a new file; `nil` if it contains

@@ -86,8 +86,8 @@ private struct Readings {
             add(try? .passphrase(digits), notation ?? name)
             addBytes(of: digits, notation ?? name)
             // SQLCipher takes other numbers of digits for a passphrase, with what is around them.
-            if start == "0x", let sql = digits.asBlobLiteral {
-                add(try? .passphrase(sql), notation ?? name)
+            if start == "0x", ![64, 96].contains(digits.count), Hexadecimal.decoded(digits) != nil {
+                add(try? .passphrase(Hexadecimal.literal(digits)), notation ?? name)
             }
         }
         if let digits = text.withoutColons {
@@ -99,7 +99,7 @@ private struct Readings {
 
     /// Digits that stand for a passphrase's bytes, or are a passphrase in the other case.
     private mutating func addBytes(of digits: Secret, _ notation: String) {
-        guard let bytes = digits.decodedHexadecimal else { return }
+        guard let bytes = Hexadecimal.decoded(digits) else { return }
         for other in [
             digits.mapped { $0 | ($0 > 64 ? 0x20 : 0) },
             digits.mapped { $0 & ($0 > 64 ? 0xdf : 0xff) },
@@ -115,7 +115,8 @@ private struct Readings {
         // What go-keyring stores, which several programs for the desktop use.
         let keyring = text.between("go-keyring-base64:", "")
         let older = text.between("go-keyring-encoded:", "")
-        guard let bytes = older?.decodedHexadecimal ?? (keyring ?? text).decodedBase64 else {
+        guard let bytes = older.flatMap(Hexadecimal.decoded) ?? (keyring ?? text).decodedBase64
+        else {
             return
         }
         let isKeyring = keyring != nil || older != nil
@@ -163,45 +164,6 @@ extension Secret {
         Secret(capacity: count) { memory in
             withUnsafeBytes { for (place, byte) in $0.enumerated() { memory[place] = body(byte) } }
             return count
-        }
-    }
-
-    /// The bytes that hexadecimal digits encode; `nil` if the secret has anything else.
-    fileprivate var decodedHexadecimal: Secret? {
-        withUnsafeBytes { digits in
-            guard !digits.isEmpty, digits.count % 2 == 0,
-                digits.allSatisfy({ Self.hexadecimalValue($0) != nil })
-            else { return nil }
-            return Secret(capacity: digits.count / 2) { memory in
-                for place in 0..<digits.count / 2 {
-                    let high = Self.hexadecimalValue(digits[2 * place]) ?? 0
-                    memory[place] = high << 4 | (Self.hexadecimalValue(digits[2 * place + 1]) ?? 0)
-                }
-                return digits.count / 2
-            }
-        }
-    }
-
-    private static func hexadecimalValue(_ byte: UInt8) -> UInt8? {
-        switch byte {
-        case UInt8(ascii: "0")...UInt8(ascii: "9"): byte - UInt8(ascii: "0")
-        case UInt8(ascii: "a")...UInt8(ascii: "f"): byte - UInt8(ascii: "a") + 10
-        case UInt8(ascii: "A")...UInt8(ascii: "F"): byte - UInt8(ascii: "A") + 10
-        default: nil
-        }
-    }
-
-    /// `x'…'` around digits that aren't a raw key's; `nil` for those.
-    fileprivate var asBlobLiteral: Secret? {
-        guard ![64, 96].contains(count), decodedHexadecimal != nil else { return nil }
-        return Secret(capacity: count + 3) { memory in
-            memory[0] = UInt8(ascii: "x")
-            memory[1] = UInt8(ascii: "'")
-            withUnsafeBytes {
-                UnsafeMutableRawBufferPointer(rebasing: memory[2...]).copyMemory(from: $0)
-            }
-            memory[count + 2] = UInt8(ascii: "'")
-            return count + 3
         }
     }
 
