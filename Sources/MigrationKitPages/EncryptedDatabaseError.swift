@@ -210,6 +210,19 @@ extension EncryptedDatabaseError: LocalizedError {
         }
     }
 
+    /// The error of a file of another library; `nil` if it isn't one.
+    ///
+    /// - Parameter start: The file's first bytes, at least 24.
+    package static func multipleCiphers(
+        _ start: [UInt8],
+        path: String,
+        isKeyRight: Bool = false
+    ) -> EncryptedDatabaseError? {
+        FileBeginning.multipleCiphers(start).map {
+            .multipleCiphers(path: path, ciphers: $0, isKeyRight: isKeyRight)
+        }
+    }
+
     /// Statements of that library, after its key was set.
     private static let multipleCiphersConversion =
         "  PRAGMA cipher = 'sqlcipher'; PRAGMA legacy = 4; PRAGMA rekey = '…';"

@@ -72,7 +72,7 @@ package struct KeyTrial: Sendable {
         var weaker: Verdict?
         // The first page decrypts to that of a database, and no HMAC proves it.
         var unproven: [(key: DatabaseKey, salt: [UInt8], cipher: CipherSettings)] = []
-        let others = evidence.multipleCiphers != nil ? settings.map(\.ofMultipleCiphers) : []
+        let others = evidence.isOfMultipleCiphers ? settings.map(\.ofMultipleCiphers) : []
         let usual = others + settings
         for (index, cipher) in (usual + unusual).enumerated() {
             try check()
@@ -207,7 +207,7 @@ extension KeyTrial {
     package final class Evidence: Sendable {
         package typealias Page = (number: Int, bytes: [UInt8])
 
-        fileprivate let start: [UInt8]
+        package let start: [UInt8]
         private let size: Int
         package let recovered: [UInt8]?
         private let readSample: @Sendable (_ pageSize: Int) throws -> [Page]
@@ -231,8 +231,7 @@ extension KeyTrial {
             readSample = sample
         }
 
-        /// The ciphers of SQLite3 Multiple Ciphers that the file may have; `nil` if it isn't that library's.
-        package var multipleCiphers: String? { FileBeginning.multipleCiphers(start) }
+        fileprivate var isOfMultipleCiphers: Bool { FileBeginning.multipleCiphers(start) != nil }
 
         /// The first page; `nil` if it isn't all there.
         fileprivate func firstPage(of pageSize: Int) -> [UInt8]? {

@@ -181,14 +181,8 @@ struct SalvageRun {
                 monitor: monitor
             )
             guard let found else {
-                if let ciphers = FileBeginning.multipleCiphers(start) {
-                    throw EncryptedDatabaseError.multipleCiphers(
-                        path: file.path,
-                        ciphers: ciphers,
-                        isKeyRight: false
-                    )
-                }
-                throw DatabaseSalvageError.opensNothing(path: file.path)
+                let other = EncryptedDatabaseError.multipleCiphers(start, path: file.path)
+                throw other ?? DatabaseSalvageError.opensNothing(path: file.path) as any Error
             }
             return found
         }

@@ -202,7 +202,8 @@ package struct FileInspection {
         )
         switch verdict {
         case .opens(let fit) where fit.cipher.isOfMultipleCiphers:
-            return multipleCiphers(isKeyRight: true) ?? .damaged(path: file.path, pages: [1])
+            return EncryptedDatabaseError.multipleCiphers(start, path: file.path, isKeyRight: true)
+                ?? .damaged(path: file.path, pages: [1])
         case .opens(let fit) where fit.isOfJournal && cipher.hmacAlgorithm == .off:
             // SQLite didn't take the first page from there, and nothing proves that it is this file's.
             return try explainWrongKey(key, trial)
@@ -270,16 +271,11 @@ package struct FileInspection {
             return .passphraseAsRawKey(path: file.path)
         }
         guard !beginsWithZeros else { return .damaged(path: file.path, pages: [1]) }
-        if let error = multipleCiphers(isKeyRight: false) { return error }
+        if let error = EncryptedDatabaseError.multipleCiphers(start, path: file.path) {
+            return error
+        }
         return cipher.hasPlaintextHeader
             ? .wrongKeyOrSalt(path: file.path) : .wrongKey(path: file.path)
-    }
-
-    /// The error of a file of another library; `nil` if it isn't one.
-    private func multipleCiphers(isKeyRight: Bool) -> EncryptedDatabaseError? {
-        FileBeginning.multipleCiphers(start).map {
-            .multipleCiphers(path: file.path, ciphers: $0, isKeyRight: isKeyRight)
-        }
     }
 
     /// Whether the first page was overwritten: neither a database nor a salt begins so.

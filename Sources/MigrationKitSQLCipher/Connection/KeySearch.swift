@@ -65,12 +65,9 @@ package struct KeySearch: Sendable {
     ///
     /// - Throws: ``EncryptedDatabaseError/multipleCiphers(path:ciphers:isKeyRight:)``.
     package func checkLibrary() throws {
-        guard let ciphers = evidence.multipleCiphers else { return }
-        throw EncryptedDatabaseError.multipleCiphers(
-            path: path,
-            ciphers: ciphers,
-            isKeyRight: false
-        )
+        if let error = EncryptedDatabaseError.multipleCiphers(evidence.start, path: path) {
+            throw error
+        }
     }
 
     /// Settings that share a derivation.
