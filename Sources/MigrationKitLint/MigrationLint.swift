@@ -101,13 +101,13 @@ public struct MigrationLint: Sendable {
         )
         var records: [(step: StepRecord, findings: FindingList)] = []
         var end: (schema: SchemaModel, broken: [BrokenObject])?
-        var unreadable: [LintFinding] = []
+        var reached: MigrationStep<Database>?
         let operation = operation
         do {
             for (number, step) in steps.enumerated() {
                 try operation.checkCancellation()
                 operation.report(LintProgress(done: number, total: steps.count))
-                unreadable = [LintFinding(endingAt: step)]
+                reached = step
                 if isSelected(step) {
                     var record = try run.record(step)
                     var list = FindingList(of: record)
@@ -120,14 +120,14 @@ public struct MigrationLint: Sendable {
                 }
             }
             end = try run.end()
-            unreadable = []
         } catch let error as DatabaseError
             where [.SQLITE_CORRUPT, .SQLITE_NOTADB, .SQLITE_ERROR].contains(error.resultCode)
         {
             // A migration has written over what SQLite needs to read the scratch database.
         }
+        let unreadable = end == nil ? reached.map { [LintFinding(endingAt: $0)] } : nil
         let general =
-            unreadable + Publication.findings(in: steps, published)
+            (unreadable ?? []) + Publication.findings(in: steps, published)
             + Publication.withoutWayDown(in: steps, selected: isSelected)
             + (try database.map { try violations(in: $0, before: records.map(\.step)) } ?? [])
             + (end == nil ? [] : run.refused(checks))

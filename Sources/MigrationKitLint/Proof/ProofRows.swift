@@ -35,7 +35,6 @@ struct ProofRows {
             throw DatabaseError(resultCode: failure.code, message: failure.message)
         }
         empty = try scratch.plainCopy()
-        scratch.beginStep(StepBudget())
         do {
             try RowFill(for: scratch, schema: model).fill(Set(model.tables.keys))
         } catch is RowsIncomplete {

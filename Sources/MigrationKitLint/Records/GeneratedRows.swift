@@ -30,7 +30,6 @@ package final class GeneratedRows {
         let schema = try scratch.schema()
         let tables = schema.reachable(from: sources, and: others)
         guard !tables.isEmpty else { return nil }
-        scratch.beginStep(StepBudget())
         try RowFill(for: scratch, schema: schema).fill(tables)
         let counts = scratch.rowCounts(of: tables)
         let empty = schema.named(in: up).filter {

@@ -51,8 +51,7 @@ struct NewConstraint {
             case .createIndex(let name, let table, isUnique: true):
                 all += index(name, of: table, number, statement, step)
             case .addColumn(let table, let column):
-                all += keys(of: column, in: table, number, statement, step)
-                all += computed(column, in: table, number, statement, step)
+                all += added(column, to: table, number, statement, step)
             default: continue
             }
         }
@@ -132,33 +131,11 @@ struct NewConstraint {
         return [NewConstraint(kind: kind, table: table, statement: number)]
     }
 
-    /// A foreign key that comes with a new column and its default.
-    private static func keys(
-        of column: String,
-        in tableName: String,
-        _ number: Int,
-        _ statement: StatementRecord,
-        _ step: StepRecord
-    ) -> [NewConstraint] {
-        guard statement.failure == nil, statement.failureWithRows == nil,
-            let table = step.before.table(tableName),
-            let now = statement.after.table(tableName),
-            now.column(column)?.defaultValue != nil
-        else { return [] }
-        return now.foreignKeys.filter { $0.columns.areSameNames(as: [column]) }.map { key in
-            let parent = statement.after.referencedColumns(of: key)
-            return NewConstraint(
-                kind: .foreignKey(key, parentColumns: parent),
-                table: table,
-                statement: number
-            )
-        }
-    }
-
-    /// What a generated column that comes to a table with rows must satisfy.
-    private static func computed(
+    /// What comes with a new column: a foreign key that its default must satisfy, and what the value of a
+    /// generated one must.
+    private static func added(
         _ column: String,
-        in tableName: String,
+        to tableName: String,
         _ number: Int,
         _ statement: StatementRecord,
         _ step: StepRecord
@@ -167,10 +144,20 @@ struct NewConstraint {
             let table = step.before.table(tableName),
             let now = statement.after.table(tableName), let new = now.column(column)
         else { return [] }
-        return computed(new, in: now, table)
-            .map { NewConstraint(kind: $0, table: table, statement: number) }
+        let keys =
+            new.defaultValue == nil
+            ? [] : now.foreignKeys.filter { $0.columns.areSameNames(as: [column]) }
+        let kinds =
+            keys.map { key in
+                Kind.foreignKey(
+                    key,
+                    parentColumns: statement.after.referencedColumns(of: key)
+                )
+            } + computed(new, in: now, table)
+        return kinds.map { NewConstraint(kind: $0, table: table, statement: number) }
     }
 
+    /// What the value of a generated column must satisfy.
     private static func computed(
         _ column: SchemaModel.Column,
         in new: SchemaModel.Table,

@@ -13,8 +13,6 @@ struct RowFill {
     private static let rowCount = 3
     /// For each row.
     private static let attempts = 200
-    /// Ends what triggers make endless: processor time.
-    private static let hardStop = Duration.seconds(30)
 
     /// - Parameters:
     ///   - database: The database, outside of a transaction.
@@ -31,7 +29,7 @@ struct RowFill {
     func fill(_ tables: Set<String>) throws {
         database.execute("PRAGMA foreign_keys = OFF; BEGIN")
         defer { database.execute("COMMIT") }
-        let end = ThreadTime.now + UInt64(Self.hardStop / .nanoseconds(1))
+        let end = ThreadTime.now + UInt64(StepBudget().hardStop / .nanoseconds(1))
         for table in parentsFirst(tables) where !table.isVirtual {
             try fill(table, until: end)
         }
