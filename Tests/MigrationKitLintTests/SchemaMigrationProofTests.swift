@@ -373,7 +373,7 @@ import Testing
             to: schema("CREATE TABLE t (a TEXT, g INTEGER AS (a)) STRICT")
         )
         let migration = try SchemaMigration(difference)
-        #expect(migration.hazards.map(\.kind).contains(.mayViolateCheck))
+        #expect(migration.hazards.map(\.kind).contains(.mayViolateStrict))
         try SchemaMigrationProof(of: migration, between: difference).run()
     }
 
@@ -418,7 +418,7 @@ import Testing
         #expect(SchemaHazard.Kind.allCases.filter { $0.rule == nil } == others)
         let rules: [LintRule] = [
             .dropTable, .dropColumn, .narrowsType, .mayViolateNotNull, .mayViolateUnique,
-            .mayViolateCheck, .mayViolateForeignKey,
+            .mayViolateCheck, .mayViolateStrict, .mayViolateForeignKey,
         ]
         #expect(SchemaHazard.Kind.allCases.compactMap(\.rule) == rules)
     }

@@ -119,7 +119,7 @@ extension SchemaHazard.Kind {
         let others: [LintRule] =
             switch self {
             case .dropColumn: [.rebuildLosesColumn]
-            case .narrowsType, .mayViolateCheck: [.mayViolateStrict]
+            case .narrowsType: [.mayViolateStrict]
             default: []
             }
         return [rule].compactMap(\.self) + others

@@ -18,8 +18,9 @@ struct Trials {
         fileprivate var filled: ScratchDatabase?
         /// Where updates are tried, and undone.
         var tried: ScratchDatabase?
-        /// By table and expression.
-        var updates: [[String]: String?] = [:]
+        /// How many rows lack their parent there.
+        var orphans: Int?
+        var setups: [RowDemand: [[String]]] = [:]
     }
 
     /// - Parameters:

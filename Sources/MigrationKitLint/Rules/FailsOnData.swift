@@ -7,8 +7,8 @@ enum FailsOnData {
         for statement in step.statements {
             refusedAlteration(statement, &findings)
         }
-        for constraint in NewConstraint.all(in: step) {
-            violation(of: constraint, in: step, &findings)
+        for trial in DemandTrial.all(in: step) {
+            violation(of: trial, in: step, &findings)
         }
         mismatches(in: step, &findings)
     }
@@ -58,35 +58,55 @@ enum FailsOnData {
         }
     }
 
-    // MARK: - New Constraints
+    // MARK: - Demands on Rows
 
     private static func violation(
-        of constraint: NewConstraint,
+        of trial: DemandTrial,
         in step: StepRecord,
         _ findings: inout FindingList
     ) {
-        guard let number = constraint.failingStatement(in: step) else { return }
+        let count = step.data.flatMap(trial.violations)
+        guard count != 0, let rule = trial.rule else { return }
+        let demand = trial.demand
+        guard demand.isRefused else {
+            let place = step.statements[trial.statement]
+            return findings.addIfRows(
+                rule,
+                at: place,
+                count,
+                demand.message,
+                fix: demand.suggestion
+            )
+        }
+        let verdict = trial.verdict(in: step)
+        let number: Int
+        switch verdict {
+        case .violated(let statement): number = statement
+        case .satisfied: return
+        case .untried where count == nil: return
+        case .untried, .noRows: number = trial.statement
+        }
         let place = step.statements[number]
-        let table = constraint.table.name
+        // ADD COLUMN that fails on any row has a rule of its own.
+        guard place.rejection == nil else { return }
         // Rows that the migration itself has written aren't those of the database.
         let isWritten = step.statements[..<number].contains { earlier in
             earlier.actions.contains {
-                [.insert, .update, .delete].contains($0.kind) && $0.name.isSameName(as: table)
+                [.insert, .update, .delete].contains($0.kind)
+                    && $0.name.isSameName(as: trial.table.name)
             }
         }
-        let count = step.data.flatMap(constraint.violations)
-        if count == 0 { return }
+        if case .noRows = verdict, isWritten { return }
         let rows = count.map { count in
-            let verb = count == 1 ? "does" : "do"
-            return "; \(counted(count, "row")) of the database \(verb)"
+            ": the database has \(counted(count, "such row"))"
                 + (isWritten ? " before the migration" : "")
         }
         findings.add(
-            constraint.rule,
+            rule,
             level: count == nil || isWritten ? nil : .error,
             at: place,
-            constraint.message + (rows ?? ""),
-            fix: constraint.advice
+            demand.message + (rows ?? ""),
+            fix: demand.suggestion
         )
     }
 

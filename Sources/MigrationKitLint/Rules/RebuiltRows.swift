@@ -9,7 +9,6 @@ enum RebuiltRows {
                 losesColumns(rebuild, step, &findings)
                 shiftsColumns(rebuild, step, &findings)
             }
-            narrowsTypes(rebuild, step, &findings)
             ignoresRows(rebuild, step, &findings)
         }
     }
@@ -206,50 +205,6 @@ enum RebuiltRows {
                 + "b FROM old`."
         )
     }
-
-    // MARK: - Types
-
-    private static func narrowsTypes(
-        _ rebuild: Rebuild,
-        _ step: StepRecord,
-        _ findings: inout FindingList
-    ) {
-        let copy = rebuild.copies.last { $0.isIntoNew }?.statement ?? rebuild.end
-        for old in rebuild.before.columns where old.generated == nil {
-            guard let new = rebuild.after.column(old.name), new.generated == nil else { continue }
-            let quoted = GRDBMigrationSQLHelpers.quoted(old.name)
-            let isCast = copy.parsed.casts(old.name)
-            // An expression says what becomes of the values.
-            guard isCast || !copy.parsed.computes(with: old.name) else { continue }
-            let effect: String
-            let condition: String
-            switch (old.affinity, new.affinity) {
-            case (.text, .integer), (.text, .numeric), (.text, .real), (.blob, .integer),
-                (.blob, .numeric), (.blob, .real):
-                effect = "texts that look like numbers lose leading zeros and trailing digits"
-                condition = "typeof(\(quoted)) = 'text'"
-            case (.integer, .real):
-                effect = "integers beyond 2^53 lose digits"
-                condition = "typeof(\(quoted)) = 'integer' AND abs(\(quoted)) > 9007199254740992"
-            case (.real, .integer) where isCast, (.numeric, .integer) where isCast,
-                (.real, .numeric) where isCast:
-                effect = "fractions are cut off"
-                condition = "typeof(\(quoted)) = 'real' AND \(quoted) <> CAST(\(quoted) AS INTEGER)"
-            case (.blob, .text):
-                effect = "numbers become texts"
-                condition = "typeof(\(quoted)) IN ('integer', 'real')"
-            default: continue
-            }
-            findings.addIfRows(
-                .narrowsType,
-                at: copy,
-                step.data?.rows(in: rebuild.table, where: condition),
-                "column '\(old.name)' of table '\(rebuild.table)' changes from "
-                    + "\(old.type.isEmpty ? "no type" : old.type) to \(new.type): \(effect)",
-                fix: "Keep the type, or check first that no value changes."
-            )
-        }
-    }
 }
 
 extension Rebuild {
@@ -357,55 +312,6 @@ extension ParsedStatement {
             case "JOIN": return !outer[..<place].suffix(2).contains { $0.keyword == "LEFT" }
             default: return filters.contains(keyword)
             }
-        }
-    }
-
-    /// The words after the first `SELECT` that isn't in parentheses, that one included.
-    private var selection: ArraySlice<SQLTokens.Token> {
-        words.drop { $0.depth > 0 || $0.keyword != "SELECT" }
-    }
-
-    /// The words between that `SELECT` and its `FROM`.
-    private var selectList: ArraySlice<SQLTokens.Token> {
-        selection.dropFirst().prefix { $0.depth > 0 || $0.keyword != "FROM" }
-    }
-
-    /// The query of an `INSERT ... SELECT`; `nil` if it uses what comes before it.
-    func query(in text: String) -> String? {
-        guard !hasKeywordAnywhere("WITH"), let first = selection.first, let last = words.last
-        else { return nil }
-        return String(
-            decoding: Array(text.utf8)[first.range.lowerBound..<last.range.upperBound],
-            as: UTF8.self
-        )
-    }
-
-    /// What a `SELECT` lists: for each element the column, if it is one without an expression.
-    ///
-    /// - Returns: `nil` for `*`.
-    fileprivate var selectedColumns: [String?]? {
-        let elements = selectList.split(omittingEmptySubsequences: false) {
-            $0.depth == 0 && $0.text == ","
-        }
-        if elements.count == 1, elements[0].last?.text == "*" { return nil }
-        return elements.map { element in
-            let isName =
-                element.count == 1 || element.count == 3 && element.dropFirst().first?.text == "."
-            guard isName, let last = element.last, !last.isLiteral else { return nil }
-            return last.unquoted
-        }
-    }
-
-    /// Whether the list of a `SELECT` has the column only in expressions such as `f(column)`.
-    fileprivate func computes(with column: String) -> Bool {
-        let places = selectList.filter { $0.name.isSameName(as: column) }
-        return !places.isEmpty && places.allSatisfy { $0.depth > 0 }
-    }
-
-    /// Whether it has `CAST(column AS ...)`.
-    fileprivate func casts(_ column: String) -> Bool {
-        zip(words, words.dropFirst(2)).contains {
-            $0.keyword == "CAST" && $1.name.isSameName(as: column)
         }
     }
 }

@@ -147,35 +147,9 @@ extension ParsedStatement {
         return columns
     }
 
-    /// The places in the list after SELECT that aren't just columns.
+    /// The places in the list after SELECT that aren't just columns. Those of a star aren't known.
     fileprivate var computedPlaces: [Int] {
-        guard let select = words.firstIndex(where: { $0.depth == 0 && $0.isWord("SELECT") }) else {
-            return []
-        }
-        let list = words[(select + 1)...].prefix { $0.depth > 0 || !$0.isWord("FROM") }
-        var items: [[SQLTokens.Token]] = [[]]
-        for word in list {
-            if word.depth == 0, word.text == "," {
-                items.append([])
-            } else {
-                items[items.count - 1].append(word)
-            }
-        }
-        // The places behind a star aren't known.
-        guard !items.contains(where: { $0.last?.text == "*" }) else { return [] }
-        return items.indices.filter { !Self.isColumn(items[$0]) }
-    }
-
-    /// Whether an item of a list is `column`, `table.column`, or one of them with another name.
-    private static func isColumn(_ item: [SQLTokens.Token]) -> Bool {
-        var item = item[...]
-        if item.first.map({ ["DISTINCT", "ALL"].contains(where: $0.isWord) }) ?? false {
-            item = item.dropFirst()
-        }
-        if item.count > 2, item[item.endIndex - 2].isWord("AS") { item = item.dropLast(2) }
-        if item.count == 3, item[item.startIndex + 1].text == "." { item = item.dropFirst(2) }
-        guard item.count == 1, let name = item.first else { return false }
-        let values = ["NULL", "TRUE", "FALSE", "CURRENT_DATE", "CURRENT_TIME", "CURRENT_TIMESTAMP"]
-        return name.kind != .string && name.isName && !values.contains(where: name.isWord)
+        let columns = selectedColumns ?? []
+        return columns.indices.filter { columns[$0] == nil }
     }
 }

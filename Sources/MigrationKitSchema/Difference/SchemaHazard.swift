@@ -12,6 +12,7 @@ public struct SchemaHazard: Hashable, Sendable {
         case mayViolateNotNull = "may-violate-not-null"
         case mayViolateUnique = "may-violate-unique"
         case mayViolateCheck = "may-violate-check"
+        case mayViolateStrict = "may-violate-strict"
         case mayViolateForeignKey = "may-violate-foreign-key"
         case reusesRowIDs = "reuses-rowids"
         case rewritesTable = "rewrites-table"
@@ -42,7 +43,7 @@ extension SchemaHazard.Kind {
     package var mayRefuseRows: Bool {
         switch self {
         case .narrowsType, .mayViolateNotNull, .mayViolateUnique, .mayViolateCheck,
-            .mayViolateForeignKey:
+            .mayViolateStrict, .mayViolateForeignKey:
             true
         case .dropTable, .dropColumn, .reusesRowIDs, .rewritesTable: false
         }
@@ -52,8 +53,8 @@ extension SchemaHazard.Kind {
     package var losesValues: Bool {
         switch self {
         case .dropTable, .dropColumn, .narrowsType: true
-        case .mayViolateNotNull, .mayViolateUnique, .mayViolateCheck, .mayViolateForeignKey,
-            .reusesRowIDs, .rewritesTable:
+        case .mayViolateNotNull, .mayViolateUnique, .mayViolateCheck, .mayViolateStrict,
+            .mayViolateForeignKey, .reusesRowIDs, .rewritesTable:
             false
         }
     }

@@ -4,12 +4,12 @@ import MigrationKitGRDB
 ///
 /// A name that a rename gives is free in the old schema, and a name that it takes away isn't in the
 /// new one: ``SchemaDifference`` refuses any other.
-struct SchemaMatch {
-    let old: SchemaModel
-    let new: SchemaModel
-    let renames: [SchemaRename]
+package struct SchemaMatch {
+    package let old: SchemaModel
+    package let new: SchemaModel
+    package let renames: [SchemaRename]
 
-    init(_ old: SchemaModel, _ new: SchemaModel, _ renames: [SchemaRename]) {
+    package init(_ old: SchemaModel, _ new: SchemaModel, _ renames: [SchemaRename]) {
         self.old = old
         self.new = new
         self.renames = renames
@@ -76,10 +76,12 @@ extension SchemaModel.Table {
 }
 
 /// Names of columns with values, as SQLite compares names.
-struct ColumnExpressions {
+package struct ColumnExpressions {
     private var expressions: [String: [String: String]] = [:]
 
-    subscript(table: String, column: String) -> String? {
+    package init() {}
+
+    package subscript(table: String, column: String) -> String? {
         get { expressions[table.foldedName]?[column.foldedName] }
         set { expressions[table.foldedName, default: [:]][column.foldedName] = newValue }
     }

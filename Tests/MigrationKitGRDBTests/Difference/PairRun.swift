@@ -176,7 +176,7 @@ struct PairRun {
         switch hazard.kind {
         case .mayViolateNotNull: !hazard.message.contains("get a number")
         case .mayViolateUnique, .mayViolateForeignKey: true
-        case .mayViolateCheck: true
+        case .mayViolateCheck, .mayViolateStrict: true
         default: false
         }
     }
@@ -207,7 +207,7 @@ struct PairRun {
             } else if refusal.contains("CHECK constraint") {
                 [.mayViolateCheck]
             } else if refusal.contains("cannot store") {
-                [.mayViolateCheck, .narrowsType]
+                [.mayViolateStrict, .narrowsType]
             } else if refusal.uppercased().contains("FOREIGN KEY") {
                 [.mayViolateForeignKey]
             } else {

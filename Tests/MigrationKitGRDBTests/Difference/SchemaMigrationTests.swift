@@ -369,10 +369,10 @@ import Testing
             from: "CREATE TABLE notes (id INTEGER PRIMARY KEY, body TEXT)",
             to: "CREATE TABLE notes (id INTEGER PRIMARY KEY, body TEXT) STRICT, WITHOUT ROWID",
             rows: twoNotes,
-            hazards: [.mayViolateCheck],
+            hazards: [.mayViolateStrict],
             values: [sum: "1one,5three"],
             valuesBack: [sum: "1one,5three"],
-            counts: [.mayViolateCheck: 0]
+            counts: [.mayViolateStrict: 0]
         ),
         Case(
             name: "AUTOINCREMENT that stays",
@@ -679,7 +679,7 @@ import Testing
         ),
         Refusal(
             name: "values of a table that becomes STRICT",
-            kind: .mayViolateCheck,
+            kind: .mayViolateStrict,
             from: "CREATE TABLE t (a INTEGER, b ANY)",
             to: "CREATE TABLE t (a INTEGER, b ANY) STRICT",
             rows: "INSERT INTO t VALUES ('10', 'x'), ('x', 1), (NULL, 1.5)",
@@ -687,7 +687,7 @@ import Testing
         ),
         Refusal(
             name: "a backfill that isn't of the type of a STRICT table",
-            kind: .mayViolateCheck,
+            kind: .mayViolateStrict,
             from: "CREATE TABLE t (a TEXT) STRICT",
             to: "CREATE TABLE t (a TEXT, n INTEGER) STRICT",
             rows: "INSERT INTO t VALUES ('10'), ('x')",
@@ -765,7 +765,7 @@ import Testing
             to: "CREATE TABLE t (a TEXT, g INTEGER AS (a) \(kind)) STRICT"
         )
         let queue = try DatabaseQueue(sql: from + ";INSERT INTO t VALUES ('10'), ('x'), (NULL)")
-        let hazard = try #require(migration.hazards.first { $0.kind == .mayViolateCheck })
+        let hazard = try #require(migration.hazards.first { $0.kind == .mayViolateStrict })
         let query = try #require(hazard.countQuery)
         #expect(try queue.read { try Int.fetchOne($0, sql: query) } == 1, "\(query)")
         do {
@@ -780,7 +780,7 @@ import Testing
             from: from,
             to: "CREATE TABLE t (a TEXT, g ANY AS (a) \(kind), n INTEGER AS (length(a))) STRICT"
         )
-        #expect(!other.hazards.contains { $0.kind == .mayViolateCheck })
+        #expect(!other.hazards.contains { $0.kind == .mayViolateStrict })
     }
 
     @Test func aLooserConstraintMayRefuseTheWayBack() throws {

@@ -2,11 +2,11 @@ import GRDB
 import MigrationKitGRDB
 
 /// Checks, and types of STRICT tables, that present rows may violate.
-extension SchemaHazards {
+extension RowDemands {
     func checks(
         of new: SchemaModel.Table,
         _ old: SchemaModel.Table
-    ) -> [SchemaHazard] {
+    ) -> [RowDemand] {
         let before = Set(old.checks.map { SQLTokens($0.expression.text).meaning })
         return new.checks.map(\.expression.text).compactMap { check in
             let text = expression(check, of: new, old)
@@ -14,10 +14,15 @@ extension SchemaHazards {
                 return nil
             }
             if let text, holdsForNewColumns(check, text, new) { return nil }
-            return hazard(
-                .mayViolateCheck,
+            let named = SQLTokens(check).allNames
+            let names = new.columns.map(\.name).filter { named.contains($0.foldedName) }
+                .joined(separator: ", ")
+            return demand(
+                .check,
                 old,
-                "rows for which CHECK (\(check)) is false are refused by \(new.name)",
+                dependsOn: [text ?? check],
+                "rows that don't satisfy the CHECK on (\(names)) of \(new.name) are refused",
+                detail: "rows for which CHECK (\(check)) is false are refused by \(new.name)",
                 "Find these rows and correct them in a migration before this one.",
                 count: text.map { count(old, where: "NOT (\($0))") }
             )
@@ -31,7 +36,7 @@ extension SchemaHazards {
         _ new: SchemaModel.Table
     ) -> Bool {
         let isNew = SQLTokens(check).tokens.compactMap { named($0, in: new) }.allSatisfy {
-            match.oldColumn(of: $0.name, in: new) == nil && backfills[new.name, $0.name] == nil
+            match.oldColumn(of: $0.name, in: new) == nil && values[new.name, $0.name] == nil
                 && $0.generated == nil && !new.isRowID($0)
         }
         guard isNew else { return false }
@@ -47,15 +52,20 @@ extension SchemaHazards {
     func strictTypes(
         of new: SchemaModel.Table,
         _ old: SchemaModel.Table
-    ) -> [SchemaHazard] {
+    ) -> [RowDemand] {
         guard new.isStrict else { return [] }
-        let misfits = new.columns.compactMap { misfit(of: $0, in: new, old) }
-        guard !misfits.isEmpty else { return [] }
+        let found = new.columns.compactMap { column in
+            misfit(of: column, in: new, old).map { (column.name, $0) }
+        }
+        guard !found.isEmpty else { return [] }
+        let names = found.map(\.0).joined(separator: ", ")
+        let misfits = found.map(\.1)
         return [
-            hazard(
-                .mayViolateCheck,
+            demand(
+                .types,
                 old,
-                "values that don't have the type of their column are refused by STRICT",
+                dependsOn: misfits.compactMap(\.self),
+                "rows whose (\(names)) don't have the type of the column are refused by STRICT",
                 "Correct the values in a migration before this one.",
                 count: misfits.contains(nil)
                     ? nil
@@ -75,7 +85,7 @@ extension SchemaHazards {
         guard let types = Self.strictTypes[column.type.uppercased()] else { return nil }
         let before = match.oldColumn(of: column.name, in: new)
         let condition = value(of: column, in: new, old).map { "typeof(\($0)) NOT IN (\(types))" }
-        if before != nil, column.generated == nil, backfills[new.name, column.name] == nil {
+        if before != nil, column.generated == nil, values[new.name, column.name] == nil {
             // A column whose type changes has a hazard of its own.
             return old.isStrict ? nil : .some(condition)
         }

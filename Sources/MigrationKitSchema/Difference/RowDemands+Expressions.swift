@@ -2,7 +2,7 @@ import GRDB
 import MigrationKitGRDB
 
 /// Expressions of the wanted schema over present rows.
-extension SchemaHazards {
+extension RowDemands {
     /// An expression over a present row for a column of the wanted table.
     ///
     /// - Parameter hasAffinity: Whether it is compared like the column itself.
@@ -15,7 +15,7 @@ extension SchemaHazards {
     ) -> String? {
         let before = match.oldColumn(of: column.name, in: new)
         var value: String
-        if let expression = backfills[new.name, column.name] {
+        if let expression = values[new.name, column.name] {
             value = Self.converted("(\(expression))", to: column)
         } else if let generated = column.generated, !isComputedAsBefore(column, in: new, old) {
             guard let its = expression(generated.expression.text, of: new, old) else { return nil }
@@ -105,7 +105,7 @@ extension SchemaHazards {
         guard let old = match.oldTable(of: new),
             let before = match.oldColumn(of: column.name, in: new)
         else { return false }
-        return backfills[new.name, column.name] == nil && before.affinity == column.affinity
+        return values[new.name, column.name] == nil && before.affinity == column.affinity
             && before.collation == column.collation && isComputedAsBefore(column, in: new, old)
     }
 

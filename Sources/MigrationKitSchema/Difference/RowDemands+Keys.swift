@@ -1,7 +1,7 @@
 import MigrationKitGRDB
 
 /// Unique keys and foreign keys that present rows may violate.
-extension SchemaHazards {
+extension RowDemands {
     // MARK: - Unique Keys
 
     private struct Key {
@@ -28,7 +28,7 @@ extension SchemaHazards {
     func uniques(
         of new: SchemaModel.Table,
         _ old: SchemaModel.Table
-    ) -> [SchemaHazard] {
+    ) -> [RowDemand] {
         let before = Self.keys(of: old, in: match.old)
         return Self.keys(of: new, in: match.new).compactMap { key in
             guard !before.contains(where: { isImplied(key, by: $0, new, old) }) else { return nil }
@@ -44,12 +44,18 @@ extension SchemaHazards {
             guard values.isEmpty || values != [rowID] else { return nil }
             let condition = key.condition.map { expression($0, of: new, old) }
             let columns = key.columns.map(\.text).joined(separator: ", ")
-            return hazard(
-                .mayViolateUnique,
+            let names =
+                key.columns.contains(where: \.isExpression)
+                ? "value of an expression" : "(\(columns))"
+            return demand(
+                .unique,
                 old,
                 column: key.columns.count == 1 && !key.columns[0].isExpression
                     ? match.oldColumn(of: key.columns[0].text, in: new)?.name : nil,
-                "rows with the same (\(columns)) are refused by \(key.title) of \(new.name)",
+                dependsOn: (values + [condition ?? nil]).compactMap(\.self),
+                "rows with the same \(names) are refused by \(new.name)",
+                detail:
+                    "rows with the same (\(columns)) are refused by \(key.title) of \(new.name)",
                 "Find the duplicates and correct them in a migration before this one.",
                 count: condition == .some(nil)
                     ? nil
@@ -89,7 +95,7 @@ extension SchemaHazards {
                     let source = match.oldColumn(of: its.name, in: new)
                 else { return false }
                 return source.name.isSameName(as: part.text)
-                    && backfills[new.name, its.name] == nil && its.affinity == source.affinity
+                    && self.values[new.name, its.name] == nil && its.affinity == source.affinity
                     && isComputedAsBefore(its, in: new, old)
             }
         }
@@ -118,7 +124,7 @@ extension SchemaHazards {
     func foreignKeys(
         of new: SchemaModel.Table,
         _ old: SchemaModel.Table
-    ) -> [SchemaHazard] {
+    ) -> [RowDemand] {
         new.foreignKeys.compactMap { key in
             guard !hasKey(like: key, new, old) else { return nil }
             let values = key.columns.map { name in
@@ -126,11 +132,12 @@ extension SchemaHazards {
             }
             guard !values.contains("NULL") else { return nil }
             let columns = key.columns.joined(separator: ", ")
-            return hazard(
-                .mayViolateForeignKey,
+            var demand = demand(
+                .parent,
                 old,
                 column: key.columns.count == 1
                     ? match.oldColumn(of: key.columns[0], in: new)?.name : nil,
+                dependsOn: values.compactMap(\.self),
                 "rows of \(old.name) with (\(columns)) that \(key.table) doesn't have are refused",
                 """
                 Find these rows, and correct or delete them in a migration before this one, or add \
@@ -138,6 +145,8 @@ extension SchemaHazards {
                 """,
                 count: countOfOrphans(values, key, old)
             )
+            demand.parent = match.new.table(key.table).flatMap(match.oldTable)?.name
+            return demand
         }
     }
 
@@ -157,7 +166,7 @@ extension SchemaHazards {
                 let wasRowID = match.oldTable(of: table)?.rowIDColumn?.name == before?.name
                 // NULL in a new name of the rowid becomes a number.
                 let becomesRowID = table.rowIDColumn?.name.isSameName(as: name) ?? false
-                guard backfills[table.name, name] == nil, wasRowID || !becomesRowID else {
+                guard self.values[table.name, name] == nil, wasRowID || !becomesRowID else {
                     return nil
                 }
                 return before?.name.foldedName

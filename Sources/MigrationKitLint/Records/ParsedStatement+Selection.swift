@@ -1,0 +1,87 @@
+import MigrationKitGRDB
+
+// What a statement with a SELECT reads, from its words.
+
+extension ParsedStatement {
+    /// The words after the first `SELECT` that isn't in parentheses, that one included.
+    private var selection: ArraySlice<SQLTokens.Token> {
+        words.drop { $0.depth > 0 || $0.keyword != "SELECT" }
+    }
+
+    /// The words between that `SELECT` and its `FROM`.
+    private var selectList: ArraySlice<SQLTokens.Token> {
+        selection.dropFirst().prefix { $0.depth > 0 || $0.keyword != "FROM" }
+    }
+
+    /// The query of an `INSERT ... SELECT`; `nil` if it uses what comes before it.
+    func query(in text: String) -> String? {
+        guard !hasKeywordAnywhere("WITH"), let first = selection.first, let last = words.last
+        else { return nil }
+        return String(
+            decoding: Array(text.utf8)[first.range.lowerBound..<last.range.upperBound],
+            as: UTF8.self
+        )
+    }
+
+    /// What a `SELECT` lists for a column.
+    struct SelectedValue {
+        /// The column, if it is one without an expression.
+        var column: String?
+        /// The column of `CAST(column AS ...)`.
+        var castColumn: String?
+        /// Its text, without the names of tables.
+        var text = ""
+    }
+
+    /// What a `SELECT` lists.
+    ///
+    /// - Returns: `nil` for `*`.
+    var selectedValues: [SelectedValue]? {
+        let elements = selectList.split(omittingEmptySubsequences: false) {
+            $0.depth == 0 && $0.text == ","
+        }
+        if elements.count == 1, elements[0].last?.text == "*" { return nil }
+        return elements.map { element in
+            let element =
+                ["DISTINCT", "ALL"].contains(element.first?.keyword) ? element.dropFirst() : element
+            let isRenamed = element.dropLast().last.map { $0.depth == 0 && $0.keyword == "AS" }
+            let all = Array(isRenamed == true ? element.dropLast(2) : element)
+            let words = all.indices.filter { place in
+                let isTable = place + 1 < all.count && all[place + 1].text == "."
+                return !isTable && all[place].text != "."
+            }.map { all[$0] }
+            let isName =
+                words.count == 1 && !words[0].isLiteral
+                && !Self.values.contains(words[0].keyword ?? "")
+            let isCast =
+                words.count > 3 && words[0].keyword == "CAST" && words[3].keyword == "AS"
+            return SelectedValue(
+                column: isName ? words[0].unquoted : nil,
+                castColumn: isCast ? words[2].unquoted : nil,
+                text: words.map(\.text).joined(separator: " ")
+            )
+        }
+    }
+
+    private static let values: Set = [
+        "NULL", "TRUE", "FALSE", "CURRENT_DATE", "CURRENT_TIME", "CURRENT_TIMESTAMP",
+    ]
+
+    /// For each element of a `SELECT` the column, if it is one without an expression.
+    ///
+    /// - Returns: `nil` for `*`.
+    var selectedColumns: [String?]? { selectedValues?.map(\.column) }
+
+    /// Whether the list of a `SELECT` has the column only in expressions such as `f(column)`.
+    func computes(with column: String) -> Bool {
+        let places = selectList.filter { $0.name.isSameName(as: column) }
+        return !places.isEmpty && places.allSatisfy { $0.depth > 0 }
+    }
+
+    /// Whether it has `CAST(column AS ...)`.
+    func casts(_ column: String) -> Bool {
+        zip(words, words.dropFirst(2)).contains {
+            $0.keyword == "CAST" && $1.name.isSameName(as: column)
+        }
+    }
+}

@@ -1,0 +1,194 @@
+import GRDB
+import MigrationKitSchema
+
+// Changes of generated rows after which they are as a rule wants them.
+
+extension Trials {
+    /// Whether a table has generated rows.
+    func hasRows(in table: SchemaModel.Table) -> Bool {
+        tried?.rowCounts(of: [table.name])[table.name] ?? 0 > 0
+    }
+
+    /// Changes, each by itself, after which some rows don't satisfy a demand although the old schema
+    /// allows them.
+    func setups(against demand: RowDemand, _ table: SchemaModel.Table) -> [[String]] {
+        if let known = results.setups[demand] { return known }
+        let found = candidates(against: demand, table).lazy
+            .filter { leads($0, against: demand) }.prefix(4)
+        results.setups[demand] = Array(found)
+        return results.setups[demand] ?? []
+    }
+
+    private func leads(_ updates: [String], against demand: RowDemand) -> Bool {
+        trying(updates) { database in
+            // Rows without a parent from before prove nothing.
+            if demand.requirement == .parent, database.orphanCount() > orphans { return false }
+            guard let query = demand.countQuery else { return true }
+            return database.read { (try? Int.fetchOne($0, sql: query)) ?? 0 } > 0
+        }
+    }
+
+    private func candidates(
+        against demand: RowDemand,
+        _ table: SchemaModel.Table
+    ) -> AnySequence<[String]> {
+        let columns = demand.columns.compactMap(table.column).filter { $0.generated == nil }
+        let changes = changes(of: columns, table, literalsIn: demand.countQuery ?? "")
+        let others = changes.lazy.map { [$0] }
+        let pairs = changes.lazy.flatMap { first in changes.lazy.map { [first, $0] } }
+            .prefix(Self.maximumPairs)
+        switch demand.requirement {
+        case .unique:
+            let equal = equalRows(columns, table)
+            // The rows must also satisfy the condition of a partial index.
+            let both = equal.lazy.flatMap { equal in changes.lazy.map { equal + [$0] } }
+            return AnySequence([AnySequence(equal), AnySequence(both)].joined())
+        case .parent:
+            let parents = demand.parent.map {
+                [["DELETE FROM main.\(GRDBMigrationSQLHelpers.quoted($0))"]]
+            }
+            let variants = columns.flatMap { column in
+                Self.variants(of: GRDBMigrationSQLHelpers.quoted(column.name))
+                    .map { [table.update(column.name, to: $0)] }
+            }
+            let missing = [columns.map { table.update($0.name, to: "987654321") }]
+            return AnySequence(
+                [
+                    AnySequence(missing), AnySequence(variants), AnySequence(others),
+                    AnySequence(parents ?? []),
+                ].joined()
+            )
+        case .fits, .notNull, .check, .types:
+            return AnySequence([AnySequence(others), AnySequence(pairs)].joined())
+        }
+    }
+
+    private static let maximumPairs = 2000
+
+    // MARK: - Equal Keys
+
+    /// Ways to give rows values that are equal, or equal but for what another collation or type ignores.
+    private func equalRows(
+        _ columns: [SchemaModel.Column],
+        _ table: SchemaModel.Table
+    ) -> [[String]] {
+        guard !columns.isEmpty else { return [] }
+        let name = "main." + GRDBMigrationSQLHelpers.quoted(table.name)
+        func same(_ column: SchemaModel.Column) -> String {
+            let column = GRDBMigrationSQLHelpers.quoted(column.name)
+            return "\(column) = (SELECT \(column) FROM \(name) LIMIT 1)"
+        }
+        let all = "UPDATE \(name) SET \(columns.map(same).joined(separator: ", "))"
+        let key =
+            table.isWithoutRowID
+            ? table.primaryKey.map(GRDBMigrationSQLHelpers.quoted) : [table.unshadowedRowID ?? ""]
+        let list = key.joined(separator: ", ")
+        let last = key.map { "\($0) DESC" }.joined(separator: ", ")
+        let isFirst = "(\(list)) = (SELECT \(list) FROM \(name) ORDER BY \(list) LIMIT 1)"
+        let isLast = "(\(list)) = (SELECT \(list) FROM \(name) ORDER BY \(last) LIMIT 1)"
+        let two = "DELETE FROM \(name) WHERE NOT (\(isFirst)) AND NOT (\(isLast))"
+        guard list != "" else { return [[all]] }
+        return [[all]]
+            + columns.flatMap { column in
+                Self.nearlyEqual.map { one, other in
+                    let quoted = GRDBMigrationSQLHelpers.quoted(column.name)
+                    let nearly = "\(quoted) = CASE WHEN \(isFirst) THEN \(one) ELSE \(other) END"
+                    let rest = columns.filter { $0.name != column.name }.map(same)
+                    return [two, "UPDATE \(name) SET \(([nearly] + rest).joined(separator: ", "))"]
+                }
+            }
+    }
+
+    private static let nearlyEqual = [
+        ("'ab'", "'AB'"), ("'ab'", "'ab '"), ("1", "'1'"), ("1", "1.0"), ("'1'", "'1.0'"),
+        ("'1'", "' 1'"), ("0.5", "'0.5'"), ("0", "NULL"), ("''", "NULL"), ("0", "''"),
+    ]
+
+    private static func variants(of column: String) -> [String] {
+        [
+            "upper(\(column))", "lower(\(column))", "\(column) || ' '", "CAST(\(column) AS TEXT)",
+            "CAST(\(column) AS BLOB)", "\(column) || '.0'",
+        ]
+    }
+
+    // MARK: - Conditions
+
+    /// Updates, or pairs of them, that make rows satisfy a condition.
+    func updates(of table: SchemaModel.Table, toSatisfy condition: String) -> [[String]] {
+        let name = GRDBMigrationSQLHelpers.quoted(table.name)
+        let question = "SELECT EXISTS (SELECT 1 FROM main.\(name) WHERE \(condition))"
+        guard start.compile(question) == nil else { return [] }
+        let named = SQLTokens(condition).allNames
+        let columns = table.columns.filter { column in
+            column.generated == nil && named.contains(column.name.foldedName)
+        }
+        let changes = changes(of: columns, table, literalsIn: condition)
+        let pairs = changes.lazy.flatMap { first in changes.lazy.map { [first, $0] } }
+        func leading(_ updates: some Sequence<[String]>) -> [[String]] {
+            Array(
+                updates.lazy.filter { updates in
+                    trying(updates) { database in
+                        database.read { (try? Bool.fetchOne($0, sql: question)) ?? false }
+                    }
+                }.prefix(4)
+            )
+        }
+        let single = leading(changes.lazy.map { [$0] })
+        return single.isEmpty ? leading(pairs) : single
+    }
+
+    /// Gives each column each value that may matter to an expression.
+    private func changes(
+        of columns: [SchemaModel.Column],
+        _ table: SchemaModel.Table,
+        literalsIn expression: String
+    ) -> [String] {
+        let words = SQLTokens(expression).tokens
+        let measures = words.contains { $0.name == "length" }
+        let literals = words.filter(\.isLiteral).flatMap { word -> [String] in
+            guard let number = Int(word.text) else { return [word.text] }
+            let numbers = [number, number + 1, number - 1]
+            let lengths = measures ? numbers.filter { (0...10_000).contains($0) } : []
+            return numbers.map { "\($0)" } + lengths.map { "printf('%.*c', \($0), 'x')" }
+        }
+        let usual = ["-1", "0", "1", "987654321", "''", "'a text'", "0.5", "x'00'", "NULL"]
+        return columns.flatMap { column in
+            (literals + usual).map { table.update(column.name, to: $0) }
+        }
+    }
+
+    // MARK: - Trying Them
+
+    /// Where updates are tried, and undone; `nil` if there can be no rows.
+    private var tried: ScratchDatabase? {
+        if results.tried == nil { results.tried = database() }
+        return results.tried
+    }
+
+    private var orphans: Int {
+        if let known = results.orphans { return known }
+        let count = tried?.orphanCount() ?? 0
+        results.orphans = count
+        return count
+    }
+
+    private func trying(_ updates: [String], _ holds: (ScratchDatabase) -> Bool) -> Bool {
+        guard let database = tried else { return false }
+        guard database.execute("BEGIN") else { return false }
+        defer { database.execute("ROLLBACK") }
+        return updates.allSatisfy { database.execute($0) } && holds(database)
+    }
+}
+
+extension SchemaModel.Table {
+    /// The statement that gives a column a value in all rows.
+    func update(_ column: String, to value: String) -> String {
+        "UPDATE main.\(GRDBMigrationSQLHelpers.quoted(name)) "
+            + "SET \(GRDBMigrationSQLHelpers.quoted(column)) = \(value)"
+    }
+
+    /// A name of the rowid that no column has.
+    fileprivate var unshadowedRowID: String? {
+        ["rowid", "_rowid_", "oid"].first { column($0) == nil }
+    }
+}
