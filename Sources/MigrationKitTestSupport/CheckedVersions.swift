@@ -66,6 +66,41 @@ struct CheckedVersions: Sendable {
         }
     }
 
+    /// One step on the way through all versions.
+    struct Rung {
+        let identifier: String
+        /// The version before it; `nil` for an empty database.
+        let former: String?
+        /// The database before it.
+        let before: DatabaseQueue
+        /// The database after it, on another connection.
+        let after: DatabaseQueue
+    }
+
+    /// Goes from version to version, beginning with a database of one.
+    ///
+    /// - Parameters:
+    ///   - database: The database. It stays as it is.
+    ///   - count: How many steps it has.
+    ///   - visit: Looks at each step, and returns whether to go on.
+    /// - Returns: The database of the last version.
+    func climb(
+        from database: DatabaseQueue,
+        at count: Int = 0,
+        _ visit: (Rung) throws -> Bool
+    ) throws -> DatabaseQueue {
+        var database = database
+        for (place, identifier) in identifiers.enumerated().dropFirst(count) {
+            let former = place == 0 ? nil : identifiers[place - 1]
+            let after = try copy(of: database)
+            try migrate(after, from: former, upTo: identifier)
+            let rung = Rung(identifier: identifier, former: former, before: database, after: after)
+            database = after
+            guard try visit(rung) else { break }
+        }
+        return database
+    }
+
     /// Rolls back the latest step, and checks that this produces a schema.
     func rollBack(
         _ identifier: String,

@@ -97,21 +97,17 @@ public struct MigrationCheck: Sendable {
     public func everyUpgrade() throws {
         try checking { versions in
             let final = try SchemaSnapshot(of: versions.installed())
-            var database = try versions.empty()
-            var version: String?
-            for identifier in versions.identifiers {
-                let upgraded = try versions.copy(of: database)
-                try versions.migrate(upgraded, from: version)
+            _ = try versions.climb(from: versions.empty()) { rung in
+                let upgraded = try versions.copy(of: rung.before)
+                try versions.migrate(upgraded, from: rung.former)
                 let difference = try SchemaSnapshot(of: upgraded).difference(from: final)
                 guard difference.isEmpty else {
                     throw MigrationCheckError.upgradeLeadsElsewhere(
-                        from: version,
+                        from: rung.former,
                         difference: difference
                     )
                 }
-                database = try versions.copy(of: database)
-                try versions.migrate(database, from: version, upTo: identifier)
-                version = identifier
+                return true
             }
         }
     }
@@ -137,21 +133,13 @@ public struct MigrationCheck: Sendable {
     ///   ``freshInstall()`` throws.
     public func everyOlderVersion() throws {
         try checking { versions in
-            var database = try versions.empty()
-            var version: String?
-            for identifier in versions.identifiers {
-                let statements = try database.read { try OlderStatements(of: $0) }
-                let older = database
-                database = try versions.copy(of: database)
-                try versions.migrate(database, from: version, upTo: identifier)
-                let records = try versions.runner.migrationRecords(in: database)
-                if records[identifier]?.older == .work {
-                    try statements.working(on: older).run(
-                        on: versions.copy(of: database),
-                        after: identifier
-                    )
+            _ = try versions.climb(from: versions.empty()) { rung in
+                let records = try versions.runner.migrationRecords(in: rung.after)
+                if records[rung.identifier]?.older == .work {
+                    try rung.before.read { try OlderStatements(of: $0) }.working(on: rung.before)
+                        .run(on: versions.copy(of: rung.after), after: rung.identifier)
                 }
-                version = identifier
+                return true
             }
         }
     }
@@ -172,28 +160,23 @@ public struct MigrationCheck: Sendable {
             guard let place = versions.identifiers.firstIndex(of: identifier) else {
                 throw MigrationKitError.unknownMigrationTarget(identifier)
             }
-            var database = try versions.empty()
+            let database = try versions.empty()
             try versions.migrate(database, from: nil, upTo: identifier)
             try database.undoing(run)
-            var version = identifier
-            for next in versions.identifiers[(place + 1)...] {
-                database = try versions.copy(of: database)
-                try versions.migrate(database, from: version, upTo: next)
-                guard try versions.runner.migrationRecords(in: database)[next]?.older == .work
-                else {
-                    return
-                }
+            _ = try versions.climb(from: database, at: place + 1) { rung in
+                let records = try versions.runner.migrationRecords(in: rung.after)
+                guard records[rung.identifier]?.older == .work else { return false }
                 do {
-                    try database.undoing(run)
+                    try rung.after.undoing(run)
                 } catch {
                     throw MigrationCheckError.olderVersionFails(
-                        step: next,
+                        step: rung.identifier,
                         statement: (error as? DatabaseError)?.sql
                             ?? "a statement of '\(identifier)'",
                         reason: (error as? DatabaseError)?.message ?? "\(error)"
                     )
                 }
-                version = next
+                return true
             }
         }
     }
@@ -214,22 +197,19 @@ public struct MigrationCheck: Sendable {
     public func everyRollback() throws -> MigrationCheckReport {
         try checking { versions in
             let reversible = Set(versions.runner.rollbackCapableMigrationIdentifiers)
-            var database = try versions.empty()
-            var schema = try SchemaSnapshot(of: database)
+            let empty = try versions.empty()
+            var schema = try SchemaSnapshot(of: empty)
             var schemas: [String: SchemaSnapshot] = [:]
-            var version: String?
-            for identifier in versions.identifiers {
-                schemas[identifier] = schema
-                database = try versions.copy(of: database)
-                try versions.migrate(database, from: version, upTo: identifier)
-                let after = try SchemaSnapshot(of: database)
-                if reversible.contains(identifier) {
-                    let undone = try versions.copy(of: database)
-                    try versions.rollBack(identifier, in: undone, to: schema)
-                    try versions.reapply(identifier, in: undone, to: after)
+            var database = try versions.climb(from: empty) { rung in
+                schemas[rung.identifier] = schema
+                let after = try SchemaSnapshot(of: rung.after)
+                if reversible.contains(rung.identifier) {
+                    let undone = try versions.copy(of: rung.after)
+                    try versions.rollBack(rung.identifier, in: undone, to: schema)
+                    try versions.reapply(rung.identifier, in: undone, to: after)
                 }
                 schema = after
-                version = identifier
+                return true
             }
             for identifier in versions.identifiers.reversed() {
                 guard reversible.contains(identifier), let before = schemas[identifier] else {

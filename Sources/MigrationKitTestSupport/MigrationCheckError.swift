@@ -68,7 +68,7 @@ extension MigrationCheckError: LocalizedError {
         case .rollbackLeavesOtherSchema(let step, _):
             "the rollback of '\(step)' doesn't restore the schema of the version before it"
         case .rollbackLeavesOtherRows(let step, _):
-            "the rollback of '\(step)' changes rows that the migration leaves as they are"
+            "the rollback of '\(step)' doesn't leave the rows as they were before the migration"
         case .rowsAreLost(let step, _):
             "the migration '\(step)' loses or changes rows that were there"
         case .repeatChanges(let step, _):

@@ -66,11 +66,17 @@ struct SchemaSnapshot {
         to after: [SQLTokens.Line]
     ) -> [String] {
         let difference = after.difference(from: before)
-        let parts = difference.removals.map { ("-", $0) } + difference.insertions.map { ("+", $0) }
-        return parts.map { sign, change in
-            switch change {
-            case .remove(_, let line, _), .insert(_, let line, _): "\(sign)   \(line.text)"
+        func lines(_ changes: [CollectionDifference<SQLTokens.Line>.Change]) -> [String] {
+            changes.map { change in
+                switch change {
+                case .remove(_, let line, _), .insert(_, let line, _): line.text
+                }
             }
         }
+        let (removed, inserted) = (lines(difference.removals), lines(difference.insertions))
+        let moved = removed.filter(inserted.contains)
+        return removed.filter { !moved.contains($0) }.map { "-   \($0)" }
+            + inserted.filter { !moved.contains($0) }.map { "+   \($0)" }
+            + moved.map { "    \($0) (in another place)" }
     }
 }

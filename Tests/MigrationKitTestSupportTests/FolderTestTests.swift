@@ -221,6 +221,33 @@ import Testing
     static let rows = [
         Fault(
             .rows,
+            "equal rows that become one",
+            (
+                """
+                CREATE TABLE new (user INTEGER, text TEXT);
+                INSERT INTO new SELECT user, text FROM notes
+                «UNION¦UNION ALL» SELECT user, text FROM notes WHERE false;
+                DROP TABLE notes;
+                ALTER TABLE new RENAME TO notes;
+                """, nil
+            ),
+            names: "rows that are equal"
+        ),
+        Fault(
+            .rows,
+            "rows with NULLs that a condition leaves out",
+            (
+                """
+                CREATE TABLE new (id INTEGER PRIMARY KEY, user INTEGER, text TEXT);
+                INSERT INTO new SELECT id, user, text FROM notes WHERE «text = text¦text IS text»;
+                DROP TABLE notes;
+                ALTER TABLE new RENAME TO notes;
+                """, nil
+            ),
+            names: "rows with NULLs"
+        ),
+        Fault(
+            .rows,
             "a condition in a copy",
             (
                 rebuild(

@@ -45,25 +45,10 @@ enum CopiedRows {
         before drop: StatementRecord,
         _ trials: Trials
     ) -> Kind? {
-        let unique = Set(
-            (table.primaryKey + table.uniques.flatMap { $0.columns.map(\.text) }).map(\.foldedName)
-        )
-        let columns = table.columns.filter {
-            $0.generated == nil && !$0.isHidden && !unique.contains($0.name.foldedName)
-        }
-        let quoted = "main.\(GRDBMigrationSQLHelpers.quoted(table.name))"
-        func update(_ columns: [SchemaModel.Column], _ value: (String) -> String) -> [String]? {
-            guard !columns.isEmpty else { return nil }
-            let values = columns.map { column in
-                let column = GRDBMigrationSQLHelpers.quoted(column.name)
-                return "\(column) = \(value(column))"
-            }
-            return ["UPDATE OR IGNORE \(quoted) SET \(values.joined(separator: ", "))"]
-        }
         let setups: [(Kind, [String]?)] = [
             (.any, []),
-            (.equal, update(columns) { "(SELECT \($0) FROM \(quoted) LIMIT 1)" }),
-            (.null, update(columns.filter { !$0.isNotNull }) { _ in "NULL" }),
+            (.equal, table.change(.equal).map { [$0] }),
+            (.null, table.change(.withNulls).map { [$0] }),
         ]
         let targets = Set(copies.compactMap(\.parsed.target).map(\.foldedName))
         for (kind, setup) in setups {
@@ -115,6 +100,26 @@ enum CopiedRows {
     }
 }
 
+extension SchemaModel.Table {
+    /// The statement that makes generated rows equal, or gives them NULLs, as far as no key refuses it.
+    func change(_ kind: GeneratedRows.Kind) -> String? {
+        let unique = Set(
+            (primaryKey + uniques.flatMap { $0.columns.map(\.text) }).map(\.foldedName)
+        )
+        let name = "main.\(GRDBMigrationSQLHelpers.quoted(name))"
+        let values = columns.filter { column in
+            column.generated == nil && !column.isHidden && !unique.contains(column.name.foldedName)
+                && (kind == .equal || !column.isNotNull)
+        }.map { column in
+            let column = GRDBMigrationSQLHelpers.quoted(column.name)
+            let value = kind == .equal ? "(SELECT \(column) FROM \(name) LIMIT 1)" : "NULL"
+            return "\(column) = \(value)"
+        }
+        guard kind != .different, !values.isEmpty else { return nil }
+        return "UPDATE OR IGNORE \(name) SET \(values.joined(separator: ", "))"
+    }
+}
+
 extension ParsedStatement {
     /// What it copies goes into rows that are there, so that their number says nothing.
     fileprivate var isUpdate: Bool {
@@ -122,7 +127,7 @@ extension ParsedStatement {
     }
 
     /// Whether a query in it, at any depth, may give fewer rows than it reads.
-    fileprivate var mayLeaveOutRows: Bool {
+    var mayLeaveOutRows: Bool {
         let filters: Set = [
             "WHERE", "JOIN", "DISTINCT", "GROUP", "HAVING", "LIMIT", "INTERSECT", "EXCEPT",
         ]

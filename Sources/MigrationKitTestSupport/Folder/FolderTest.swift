@@ -119,16 +119,19 @@ package struct FolderTest: OperationOptions {
         noting note: () -> Void
     ) throws -> [FolderTestReport.Case] {
         guard let database = databases[part.lowerBound] else { return [] }
-        var walk = try VersionWalk(folder, versions, rows, from: part.lowerBound, database)
-        for index in part {
+        return try VersionWalk(
+            folder,
+            versions,
+            rows,
+            part,
+            from: database,
+            to: databases[part.upperBound]
+        ) { step in
             try operation.checkCancellation()
-            let identifier = versions.identifiers[index]
-            let isTested = selection?.contains(identifier) ?? true
-            try walk.step(isTested: isTested)
+            let isTested = selection?.contains(step.identifier) ?? true
             if isTested { note() }
-        }
-        if let installed = databases[part.upperBound] { try walk.expect(installed) }
-        return walk.cases
+            return isTested
+        }.cases
     }
 
     private func run(

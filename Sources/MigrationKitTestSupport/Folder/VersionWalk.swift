@@ -10,71 +10,61 @@ struct VersionWalk {
     private let folder: MigrationFolder
     private let versions: CheckedVersions
     private let generated: GeneratedRows
-    private let start: String?
-
-    /// How many steps the database has.
-    private var count: Int
-    /// A database of that version, which has no rows but those that migrations insert.
-    private var database: DatabaseQueue
+    /// The schema of the version that was reached last.
     private var schema: SchemaSnapshot
-    /// Whether a step failed, so that no later version is known.
-    private var isStopped = false
 
     private(set) var cases: [FolderTestReport.Case] = []
 
+    /// - Parameters:
+    ///   - part: The steps.
+    ///   - database: A database of the version before them, which has no rows but those that migrations
+    ///     insert.
+    ///   - installed: A new database of the version after them.
+    ///   - isTested: Whether to test a step. It is asked for each, in order.
     init(
         _ folder: MigrationFolder,
         _ versions: CheckedVersions,
         _ generated: GeneratedRows,
-        from count: Int,
-        _ database: DatabaseQueue
+        _ part: Range<Int>,
+        from database: DatabaseQueue,
+        to installed: DatabaseQueue?,
+        isTested: (MigrationStep<Database>) throws -> Bool
     ) throws {
         (self.folder, self.versions, self.generated) = (folder, versions, generated)
-        (self.count, self.database) = (count, database)
         schema = try SchemaSnapshot(of: database)
-        start = count == 0 ? nil : versions.identifiers[count - 1]
-    }
-
-    /// Applies the next step, and tests it.
-    mutating func step(isTested: Bool) throws {
-        guard !isStopped else { return }
-        let step = versions.runner.steps[count]
-        let former = count == 0 ? nil : versions.identifiers[count - 1]
-        count += 1
-        let next = try versions.copy(of: database)
+        let steps = versions.runner.steps
+        var reached = part.lowerBound
         do {
-            try versions.migrate(next, from: former, upTo: step.identifier)
+            _ = try versions.climb(from: database, at: reached) { rung in
+                let after = try SchemaSnapshot(of: rung.after)
+                let step = steps[reached]
+                if try isTested(step) { try test(step, rung, after) }
+                schema = after
+                reached += 1
+                return reached < part.upperBound
+            }
         } catch let failure as CheckFailure {
-            isStopped = true
-            return add(.upgrade, failure, in: step.identifier)
-        }
-        let schema = try SchemaSnapshot(of: next)
-        if isTested { try test(step, from: former, next, schema) }
-        database = next
-        self.schema = schema
-    }
-
-    /// Checks that the walk has led to the schema that a new database has at this version.
-    mutating func expect(_ installed: DatabaseQueue) throws {
-        guard !isStopped else { return }
-        let difference = try schema.difference(from: SchemaSnapshot(of: installed))
-        guard !difference.isEmpty, let last = versions.identifiers.prefix(count).last else {
+            add(.upgrade, failure, in: steps[reached].identifier)
             return
         }
+        guard let installed else { return }
+        let difference = try schema.difference(from: SchemaSnapshot(of: installed))
+        guard !difference.isEmpty else { return }
+        let start = part.lowerBound == 0 ? nil : steps[part.lowerBound - 1].identifier
         add(
             .upgrade,
             CheckFailure(.upgradeLeadsElsewhere(from: start, difference: difference)),
-            in: last
+            in: steps[part.upperBound - 1].identifier
         )
     }
 
     private mutating func test(
         _ step: MigrationStep<Database>,
-        from former: String?,
-        _ next: DatabaseQueue,
+        _ rung: CheckedVersions.Rung,
         _ after: SchemaSnapshot
     ) throws {
         guard let sql = folder.scripts[step.identifier] else { return }
+        let (former, database, next) = (rung.former, rung.before, rung.after)
         let records = try versions.runner.migrationRecords(in: next)
         // Otherwise it would grow, and each run reads it.
         try next.write { try $0.execute(sql: "DELETE FROM grdb_migrationkit_journal") }
@@ -114,6 +104,11 @@ struct VersionWalk {
                 try versions.migrate(withRows, from: former, upTo: step.identifier)
                 var test = try checking(.rows, step) {
                     try trial.checkRows(in: withRows, from: contents)
+                }
+                for kind in GeneratedRows.kinds(leftOutBy: sql) where test.failure == nil {
+                    guard let rows = try generated.copy(of: database, for: sql, and: reached, kind)
+                    else { continue }
+                    test = try checking(.rows, step) { try trial.checkRows(kind, rows.database) }
                 }
                 if test.failure == nil, let empty = rows?.empty, !empty.isEmpty {
                     let tables = empty.joined(separator: ", ")
@@ -212,6 +207,7 @@ private struct StepTrial {
             (code, message) = (error.resultCode, error.sqliteMessage)
         case let error as DatabaseError:
             (code, message) = (error.extendedResultCode, error.message ?? "")
+        case GRDBMigrationVerificationError.fullTextMismatch?: return nil
         // What the step's own checks find.
         case is GRDBMigrationVerificationError: return "its checks refuse generated rows"
         default: return nil
@@ -236,13 +232,27 @@ private struct StepTrial {
         }
     }
 
-    func checkRows(in database: DatabaseQueue, from before: TableContents) throws {
+    func checkRows(
+        in database: DatabaseQueue,
+        from before: TableContents,
+        _ kind: GeneratedRows.Kind = .different
+    ) throws {
         let stated = StatedChanges(of: sql, tables: self.before.tableNames)
         guard !stated.areAllowed else { return }
         let losses = try TableContents(of: database, tables).losses(from: before, stated)
         guard losses.isEmpty else {
-            throw CheckFailure(.rowsAreLost(step: step.identifier, difference: losses))
+            let title = kind == .different ? "" : "  of \(kind.rawValue):\n"
+            throw CheckFailure(.rowsAreLost(step: step.identifier, difference: title + losses))
         }
+    }
+
+    /// Applies the step to rows of another kind. That it refuses them is another question.
+    func checkRows(_ kind: GeneratedRows.Kind, _ database: DatabaseQueue) throws {
+        let contents = try TableContents(of: database, tables)
+        do {
+            try versions.migrate(database, from: former, upTo: step.identifier)
+        } catch is CheckFailure { return }
+        try checkRows(in: database, from: contents, kind)
     }
 
     func rollBack(_ database: DatabaseQueue, to contents: TableContents) throws {
