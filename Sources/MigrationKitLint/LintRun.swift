@@ -107,6 +107,11 @@ final class LintRun {
         let trials =
             Trials.areNeeded(for: sources, of: step)
             ? Trials(of: sources, from: try base.copy(), schema: before, settings) : nil
+        let targets = sources.compactMap { source -> String? in
+            guard case .insert(let table, _) = source.parsed.kind else { return nil }
+            return table.foldedName
+        }
+        let insertedInto = base.rowCounts(of: Set(targets).filter { before.tables[$0] != nil })
         var pass = try StepPass(sources, on: base, schema: before, settings)
         let commitFailure = try pass.commitFailure ?? orphans(of: pass, in: step)
         if pass.commitFailure != nil {
@@ -177,9 +182,10 @@ final class LintRun {
             valuesBefore: rows?.valuesBefore ?? [:],
             valuesAfter: rows?.valuesAfter ?? [:],
             leavesOrphans: rows?.leavesOrphans ?? false,
+            staleIndexes: rows?.staleIndexes ?? [],
             broken: newlyBroken(before: before, after: after),
             incomplete: incomplete,
-            down: try down(of: step, from: after),
+            down: try down(of: step, from: after, insertedInto),
             data: count.map { RealRows(count: $0, tables: untouched) },
             trials: trials
         )
@@ -360,17 +366,22 @@ final class LintRun {
 
     // MARK: - The Rollback
 
+    /// - Parameter counts: How many rows the tables had before the migration into which it inserts some.
     private func down(
         of step: MigrationStep<Database>,
-        from schema: SchemaModel
+        from schema: SchemaModel,
+        _ counts: [String: Int]
     ) throws -> DownRecord? {
         if let sql = folder?.scripts[step.identifier] {
             let sources = sql.downStatements.map(SourceStatement.init)
             guard !sources.isEmpty else { return nil }
-            let pass = try StepPass(sources, on: base.copy(), schema: schema, settings(of: step))
+            let copy = try base.copy()
+            let pass = try StepPass(sources, on: copy, schema: schema, settings(of: step))
+            let rows = copy.rowCounts(of: counts.keys)
             return DownRecord(
                 statements: statements(sources, pass, nil),
                 after: pass.schema,
+                tablesWithMoreRows: rows.filter { $1 > counts[$0] ?? $1 }.keys.sorted(),
                 failure: (pass.statements.lazy.compactMap(\.failure).first ?? pass.commitFailure)?
                     .message
             )

@@ -1,12 +1,20 @@
 import MigrationKit
 import Synchronization
 
-/// The tables and columns that the steps of a run have added, and which of them.
+/// What the steps of a run have done so far: the tables and columns that they have added, and the tables that
+/// they have touched.
 package final class SchemaAdditions: Sendable {
     /// By table and column; without a column, the step that has added the table.
     private let adders = Mutex<[String: [String?: String]]>([:])
 
+    private let touched = Mutex<Set<String>>([])
+
     package init() {}
+
+    /// The tables that the steps have touched, as ``StepEffect/touchedTables`` says.
+    var touchedTables: Set<String> { touched.withLock { $0 } }
+
+    func noteTouched(_ tables: Set<String>) { touched.withLock { $0.formUnion(tables) } }
 
     /// What may be an old table or column under a new name isn't an addition.
     ///

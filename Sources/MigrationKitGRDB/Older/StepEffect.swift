@@ -44,9 +44,10 @@ package struct StepEffect {
         self.before = before
     }
 
-    /// Notes what the step has added, for those that follow.
+    /// Notes what the step has added and touched, for those that follow.
     func noteAdditions(of step: String) {
         additions.note(changes.values, by: step)
+        additions.noteTouched(touchedTables)
     }
 
     /// Notes what one statement changed.

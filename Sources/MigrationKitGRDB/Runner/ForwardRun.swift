@@ -207,7 +207,8 @@ struct ForwardRun {
             db,
             isComplete: plan?.completes ?? false,
             checksForeignKeys: false,
-            earlier: plan?.earlier ?? EarlierFaults()
+            earlier: plan?.earlier ?? EarlierFaults(),
+            touched: additions.touchedTables
         )
     }
 }

@@ -234,6 +234,7 @@ extension GRDBMigrationRunner {
     ///   - checksForeignKeys: Whether to check foreign keys. A run has checked them after each step
     ///     that asks for it.
     ///   - earlier: What a run found. It must leave nothing else, unless a pending step may mend it.
+    ///   - touched: The tables that the run has changed, folded.
     ///
     /// - Returns: The tables that can't be checked here, each with what only the app has.
     @discardableResult
@@ -241,7 +242,8 @@ extension GRDBMigrationRunner {
         _ db: Database,
         isComplete: Bool,
         checksForeignKeys: Bool,
-        earlier: EarlierFaults = EarlierFaults()
+        earlier: EarlierFaults = EarlierFaults(),
+        touched: Set<String> = []
     ) throws -> [String] {
         // SQLite's cached schema may differ from what a step has written into the schema table.
         try GRDBMigrationVerifier.readSchemaAnew(in: db)
@@ -250,7 +252,13 @@ extension GRDBMigrationRunner {
         if let verifyIntegrity = integration.verifyIntegrity {
             try verifyIntegrity(db)
         } else if !hostVerifiesAfterwards {
-            unchecked = try GRDBMigrationVerifier.verifyStructure(in: db)
+            do {
+                unchecked = try GRDBMigrationVerifier.verifyStructure(in: db)
+            } catch let error as GRDBMigrationVerificationError {
+                // FTS4 calls an index without texts damaged.
+                let wrong = try? earlier.fullText.leftWrong(in: db, touched: touched)
+                throw wrong?.first?.error ?? error
+            }
             if checksForeignKeys {
                 try GRDBMigrationVerifier.verifyForeignKeys(in: db)
             } else if isComplete {
@@ -260,10 +268,8 @@ extension GRDBMigrationRunner {
                 }
             }
             if checksForeignKeys || isComplete {
-                let strays = try GRDBMigrationVerifier.strayIndexes(in: db)
-                if let new = strays.first(where: { !earlier.strayIndexes.contains($0) }) {
-                    throw new.error
-                }
+                let wrong = try earlier.fullText.leftWrong(in: db, touched: touched)
+                if let first = wrong.first { throw first.error }
             }
         }
         if isComplete, !hostVerifiesAfterwards {

@@ -85,13 +85,13 @@ struct MigrationPlan {
 /// What is wrong with a database before a run.
 struct EarlierFaults {
     private(set) var missingParents: [MissingParent] = []
-    private(set) var strayIndexes: [FullTextIndex] = []
+    private(set) var fullText = FullTextIndex.States()
 
     /// Nothing.
     init() {}
 
     init(in db: Database) throws {
         missingParents = try GRDBMigrationVerifier.missingParents(in: db)
-        strayIndexes = try GRDBMigrationVerifier.strayIndexes(in: db)
+        fullText = try FullTextIndex.States(in: db)
     }
 }

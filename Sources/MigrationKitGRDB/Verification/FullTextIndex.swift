@@ -1,20 +1,22 @@
 import GRDB
 import MigrationKit
 
-/// A full-text table that finds its texts in another table, or in a view, by rowids that may change.
+/// A full-text table that finds its texts in another table, or in a view, by rowids.
 ///
-/// `VACUUM` gives the rows of a table without an `INTEGER PRIMARY KEY` other rowids, and a rebuild of
-/// the table may do so, too. The index doesn't follow, and neither `quick_check` nor
-/// `integrity_check` compares them. An index whose content has an `INTEGER PRIMARY KEY` is left out.
-/// <https://www.sqlite.org/lang_vacuum.html>
+/// It has no texts until it is filled, and keeps the old ones unless triggers follow the rows. Neither
+/// `quick_check` nor `integrity_check` compares them.
 /// <https://www.sqlite.org/fts5.html#external_content_tables>
-struct FullTextIndex: Hashable {
-    let name: String
+package struct FullTextIndex: Hashable {
+    package let name: String
     let module: String
     /// The table or view with the texts.
-    let content: String
+    package let content: String
     /// The query of the rowids that there are.
     private let rowIDs: String
+    /// `VACUUM` gives the rows of a table without an `INTEGER PRIMARY KEY` other rowids, and a rebuild of
+    /// the table may do so, too. <https://www.sqlite.org/lang_vacuum.html>
+    private let rowIDsMayChange: Bool
+    private let isOfView: Bool
 
     /// Those of a database.
     static func all(in db: Database) throws -> [FullTextIndex] {
@@ -55,14 +57,11 @@ struct FullTextIndex: Hashable {
         ).map { $0[0] as String }
         let isView: Bool = object[1]
         let key = text.contentRowID ?? "rowid"
-        if isView {
-            guard columns.contains(key) else { return nil }
-        } else {
-            // The name of a column means that column, which has no other value after VACUUM.
-            guard ["rowid", "_rowid_", "oid"].contains(key), !columns.contains(key),
-                try !db.hasRowIDColumn(content)
-            else { return nil }
-        }
+        // The name of a column means that column, which has no other value after VACUUM.
+        let isRowID = ["rowid", "_rowid_", "oid"].contains(key) && !columns.contains(key)
+        guard columns.contains(key) || isRowID && !isView else { return nil }
+        rowIDsMayChange = try isView || isRowID && !db.hasRowIDColumn(content)
+        isOfView = isView
         self.name = name
         module = text.module
         self.content = object[0]
@@ -71,23 +70,33 @@ struct FullTextIndex: Hashable {
         rowIDs =
             isView
             ? "SELECT \"\(key)\" FROM main.\(quoted) WHERE \"\(key)\" IS NOT NULL"
-            : "SELECT \(key) FROM main.\(quoted)"
+            : "SELECT \(isRowID ? key : "\"\(key)\"") FROM main.\(quoted)"
     }
 
     var error: GRDBMigrationVerificationError {
         .fullTextMismatch(table: name, content: content)
     }
 
-    /// Whether the index has rowids that no row has.
+    /// The table with an entry for each text.
+    private var sizes: String { "main." + GRDBMigrationSQLHelpers.quoted("\(name)_docsize") }
+
+    /// Whether the index has rowids that no row has, or no text although there are rows.
     func findsNoRows(in db: Database) throws -> Bool {
-        let sizes = GRDBMigrationSQLHelpers.quoted("\(name)_docsize")
+        if try holds("NOT EXISTS (SELECT 1 FROM \(sizes)) AND EXISTS (\(rowIDs))", in: db) {
+            return true
+        }
+        return try rowIDsMayChange
+            && holds("EXISTS (SELECT 1 FROM \(sizes) WHERE rowid NOT IN (\(rowIDs)))", in: db)
+    }
+
+    /// Whether the index has as many texts as there are rows. One of some rows is meant so.
+    private func isComplete(in db: Database) throws -> Bool {
+        try holds("(SELECT count(*) FROM \(sizes)) = (SELECT count(*) FROM (\(rowIDs)))", in: db)
+    }
+
+    private func holds(_ condition: String, in db: Database) throws -> Bool {
         do {
-            return try Bool.fetchOne(
-                db,
-                sql: """
-                    SELECT EXISTS (SELECT 1 FROM main.\(sizes) WHERE rowid NOT IN (\(rowIDs)))
-                    """
-            ) ?? false
+            return try Bool.fetchOne(db, sql: "SELECT \(condition)") ?? false
         } catch let error as DatabaseError where error.resultCode == .SQLITE_ERROR {
             // It keeps no sizes, or the view needs a function that only the app has.
             return false
@@ -108,6 +117,52 @@ struct FullTextIndex: Hashable {
         }
     }
 
+    // MARK: - What a Run Has Done
+
+    /// The full-text tables of a database, and what they were like.
+    package struct States {
+        private enum State { case findsNoRows, complete, partial }
+
+        private var states: [FullTextIndex: State] = [:]
+
+        package init() {}
+
+        package init(in db: Database) throws {
+            for index in try all(in: db) {
+                states[index] =
+                    if try index.findsNoRows(in: db) {
+                        .findsNoRows
+                    } else {
+                        try index.isComplete(in: db) ? .complete : .partial
+                    }
+            }
+        }
+
+        /// Those that don't match their content now, and did before, or weren't there.
+        ///
+        /// - Parameter touched: The tables that have changed since then, folded; `nil` if any may have.
+        package func leftWrong(
+            in db: Database,
+            touched: Set<String>?
+        ) throws -> [FullTextIndex] {
+            try all(in: db).filter { index in
+                let before = states[index]
+                if try before != .findsNoRows && index.findsNoRows(in: db) { return true }
+                guard try before == .complete || before == nil && index.isComplete(in: db),
+                    index.isTouched(by: touched)
+                else { return false }
+                return try index.differs(in: db)
+            }
+        }
+    }
+
+    private func isTouched(by tables: Set<String>?) -> Bool {
+        guard let tables else { return true }
+        // Of a view, the tables that it reads may be among them.
+        return isOfView && !tables.isEmpty || tables.contains(name.foldedName)
+            || tables.contains(content.foldedName)
+    }
+
     // MARK: - What a Step Has Done
 
     /// What was wrong at some time.
@@ -122,7 +177,7 @@ struct FullTextIndex: Hashable {
     /// - Parameter earlier: What was wrong before: only indexes that were there are compared.
     static func faults(in db: Database, since earlier: Faults? = nil) throws -> Faults {
         var faults = Faults()
-        faults.indexes = try Set(all(in: db))
+        faults.indexes = try Set(all(in: db).filter(\.rowIDsMayChange))
         guard !faults.indexes.isEmpty, !db.configuration.readonly else { return faults }
         try db.inTransaction(.immediate) {
             for index in faults.indexes {
@@ -145,7 +200,7 @@ struct FullTextIndex: Hashable {
 }
 
 extension GRDBMigrationVerifier {
-    /// The full-text tables that find rows which don't exist any more.
+    /// The full-text tables that find rows which don't exist any more, or nothing.
     static func strayIndexes(in db: Database) throws -> [FullTextIndex] {
         try FullTextIndex.all(in: db).filter { try $0.findsNoRows(in: db) }
     }

@@ -79,8 +79,8 @@ extension GRDBMigrationVerificationError: LocalizedError {
         case .fullTextMismatch(let table, _):
             """
             Rebuild it: INSERT INTO \(GRDBMigrationSQLHelpers.quoted(table)) \
-            (\(GRDBMigrationSQLHelpers.quoted(table))) VALUES ('rebuild'). After VACUUM, or after a \
-            rebuild of the table with the texts, the same migration does so.
+            (\(GRDBMigrationSQLHelpers.quoted(table))) VALUES ('rebuild'). The migration that creates it, \
+            changes rows that no trigger follows, or runs VACUUM does so.
             """
         case .requirementFailed:
             "Correct the rows, and run it again. The check's query lists them."

@@ -1,3 +1,4 @@
+import MigrationKitGRDB
 import MigrationKitSchema
 
 /// A run of a migration on a database with rows in every table that it can reach.
@@ -8,6 +9,8 @@ struct RowPass {
     let valuesAfter: [String: ColumnValues]
     /// Whether rows lack their parent afterwards that had one.
     let leavesOrphans: Bool
+    /// The full-text tables that don't match their content afterwards, and did before.
+    let staleIndexes: [FullTextIndex]
 
     /// - Parameters:
     ///   - sources: The migration's statements.
@@ -37,6 +40,7 @@ struct RowPass {
         }
         valuesBefore = values(before)
         let orphanCount = database.orphanCount()
+        let indexes = database.read { try? FullTextIndex.States(in: $0) }
         pass = try StepPass(
             sources,
             on: database,
@@ -46,6 +50,9 @@ struct RowPass {
         )
         valuesAfter = values(after)
         leavesOrphans = database.orphanCount() > orphanCount
+        staleIndexes = database.read { db in
+            (try? indexes?.leftWrong(in: db, touched: nil)) ?? []
+        }
     }
 }
 
@@ -55,7 +62,8 @@ extension ParsedStatement {
         switch kind {
         case .createTable, .createTemporary, .insert: hasKeywordAnywhere("SELECT")
         case .createIndex(_, _, let isUnique): isUnique
-        case .createTrigger, .createView, .createVirtualTable, .dropIndex, .dropTrigger, .dropView,
+        case .createVirtualTable: words.contains { $0.name == "content" }
+        case .createTrigger, .createView, .dropIndex, .dropTrigger, .dropView,
             .pragma, .select:
             false
         case .dropTable, .renameTable, .renameColumn, .addColumn, .dropColumn, .update, .delete,
@@ -69,7 +77,9 @@ extension SchemaModel {
     /// The tables and views that statements name which may meet rows, in lower case.
     func named(in sources: [SourceStatement]) -> Set<String> {
         sources.filter(\.parsed.mayMeetRows).reduce(into: []) { names, source in
-            for word in source.parsed.words where !word.isLiteral {
+            // A full-text table may name its content in single quotes.
+            let isVirtual = if case .createVirtualTable = source.parsed.kind { true } else { false }
+            for word in source.parsed.words where isVirtual || !word.isLiteral {
                 let name = word.name
                 if tables[name] != nil || views[name] != nil { names.insert(name) }
             }

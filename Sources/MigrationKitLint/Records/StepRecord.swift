@@ -1,4 +1,5 @@
 import MigrationKit
+import MigrationKitGRDB
 import MigrationKitSQL
 import MigrationKitSchema
 
@@ -56,6 +57,9 @@ struct StepRecord {
 
     /// Whether rows lack their parent after it has run on generated rows.
     let leavesOrphans: Bool
+
+    /// The full-text tables that don't match their content after it has run on generated rows.
+    let staleIndexes: [FullTextIndex]
 
     /// The views and triggers that SQLite no longer compiles, but did before.
     let broken: [BrokenObject]
@@ -167,6 +171,10 @@ struct DownRecord {
 
     /// The schema after it.
     let after: SchemaModel
+
+    /// The tables into which the migration inserts rows, and that have more rows after the rollback than
+    /// before the migration.
+    var tablesWithMoreRows: [String] = []
 
     /// How it failed, in SQLite's words; `nil` if it didn't. It may contain a literal.
     let failure: String?

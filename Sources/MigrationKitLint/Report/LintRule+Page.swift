@@ -26,6 +26,7 @@ extension LintRule {
         case .renamesOldTableFirst: PackageResources.renames_old_table_first_md
         case .danglingReference: PackageResources.dangling_reference_md
         case .vacuumRenumbersRows: PackageResources.vacuum_renumbers_rows_md
+        case .staleFullText: PackageResources.stale_full_text_md
         case .legacyAlterTable: PackageResources.legacy_alter_table_md
         case .writableSchema: PackageResources.writable_schema_md
         case .addColumnFails: PackageResources.add_column_fails_md

@@ -31,6 +31,7 @@ extension LintRule {
             "A foreign key, view or trigger refers to something that no longer exists."
         case .vacuumRenumbersRows:
             "VACUUM may give rows other rowids, by which something finds them."
+        case .staleFullText: "A full-text table doesn't match the table that has its texts."
         case .legacyAlterTable: "PRAGMA legacy_alter_table changes what a rename does."
         case .writableSchema: "PRAGMA writable_schema can damage the database."
         case .addColumnFails: "SQLite refuses to add the column."

@@ -46,6 +46,8 @@ public enum LintRule: String, CaseIterable, Codable, Sendable {
     case danglingReference = "dangling-reference"
     /// `VACUUM` gives rows other rowids, by which a full-text table or something else finds them.
     case vacuumRenumbersRows = "vacuum-renumbers-rows"
+    /// A full-text table doesn't match the table that has its texts.
+    case staleFullText = "stale-full-text"
     /// `PRAGMA legacy_alter_table`.
     case legacyAlterTable = "legacy-alter-table"
     /// `PRAGMA writable_schema`.
@@ -136,7 +138,7 @@ public enum LintRule: String, CaseIterable, Codable, Sendable {
         switch self {
         case .cascadeDeletes, .rebuildLosesRows, .rebuildLosesColumn, .rebuildShiftsColumns,
             .rebuildLosesIndex, .rebuildLosesTrigger, .renamesOldTableFirst, .danglingReference,
-            .vacuumRenumbersRows,
+            .vacuumRenumbersRows, .staleFullText,
             .addColumnFails, .dropColumnFails, .foreignKeyMismatch, .migrationFails,
             .migrationChanged, .migrationRemoved, .secretInMigration, .loadExtension:
             .error

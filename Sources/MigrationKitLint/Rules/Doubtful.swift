@@ -166,6 +166,14 @@ enum Doubtful {
                 "the rollback doesn't restore the schema: \(difference)",
                 fix: "Undo the statements in the reverse order."
             )
+        } else if !down.tablesWithMoreRows.isEmpty {
+            let tables = down.tablesWithMoreRows.compactMap { step.before.table($0)?.name }
+            findings.add(
+                .rollbackDiffers,
+                at: down.statements.first,
+                "the rollback leaves rows in \(listed(tables)) that the migration has inserted",
+                fix: "Delete them in the rollback."
+            )
         }
     }
 }

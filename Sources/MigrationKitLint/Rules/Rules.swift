@@ -14,6 +14,7 @@ enum Rules {
         RebuiltTable.check,
         DanglingReferences.check,
         RenumberedRows.check,
+        StaleFullText.check,
         InstalledVersion.check,
         Transactions.check,
         Doubtful.check,

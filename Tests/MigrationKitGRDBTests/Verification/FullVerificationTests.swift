@@ -80,8 +80,8 @@ import Testing
         let checks = try GRDBMigrationRunner(steps: []).verificationChecks(in: queue, isFull: true)
         #expect(
             checks.map(\.name) == [
-                "quick_check", "foreign_key_check", "integrity_check", "row_constraints",
-                "virtual_tables", "ledger",
+                "quick_check", "foreign_key_check", "full_text", "integrity_check",
+                "row_constraints", "virtual_tables", "ledger",
             ]
         )
         #expect(checks.filter { !$0.ok } == [])

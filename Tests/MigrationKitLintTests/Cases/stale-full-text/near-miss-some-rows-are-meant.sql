@@ -1,0 +1,5 @@
+-- migration: 0001_notes
+CREATE TABLE notes (id INTEGER PRIMARY KEY, body TEXT NOT NULL);
+-- migration: 0002_search
+CREATE VIRTUAL TABLE search USING fts5 (body, content='notes', content_rowid='id');
+INSERT INTO search (rowid, body) SELECT id, body FROM notes WHERE id = (SELECT min(id) FROM notes);

@@ -1,0 +1,4 @@
+-- migration: 0001_notes
+CREATE TABLE notes (id INTEGER PRIMARY KEY, body TEXT NOT NULL);
+-- migration: 0002_search
+CREATE VIRTUAL TABLE search USING fts5 (body);
