@@ -151,7 +151,9 @@ extension Trials {
             let lengths = measures ? numbers.filter { (0...10_000).contains($0) } : []
             return numbers.map { "\($0)" } + lengths.map { "printf('%.*c', \($0), 'x')" }
         }
-        let usual = ["-1", "0", "1", "987654321", "''", "'a text'", "0.5", "x'00'", "NULL"]
+        let usual = [
+            "-1", "0", "1", "987654321", "\(Int64.max)", "''", "'a text'", "0.5", "x'00'", "NULL",
+        ]
         return columns.flatMap { column in
             (literals + usual).map { table.update(column.name, to: $0) }
         }
@@ -181,9 +183,9 @@ extension Trials {
 }
 
 extension SchemaModel.Table {
-    /// The statement that gives a column a value in all rows.
+    /// The statement that gives a column a value in all rows, or in those that may have it.
     func update(_ column: String, to value: String) -> String {
-        "UPDATE main.\(GRDBMigrationSQLHelpers.quoted(name)) "
+        "UPDATE OR IGNORE main.\(GRDBMigrationSQLHelpers.quoted(name)) "
             + "SET \(GRDBMigrationSQLHelpers.quoted(column)) = \(value)"
     }
 
