@@ -11,6 +11,8 @@ public enum DatabaseKeyError: Error, Equatable, Sendable {
     case notHexadecimal(count: Int)
     /// A raw key has neither 32 nor 48 bytes, but this many.
     case wrongByteCount(Int)
+    /// The item records a form of its secret that this version doesn't know.
+    case unknownForm(String)
     /// The kernel returned no random bytes, with this errno.
     case noRandomBytes(code: Int32)
 }
@@ -29,6 +31,8 @@ extension DatabaseKeyError: LocalizedError {
                     ? "; this one has other characters" : "; this one has \(count) characters")
         case .wrongByteCount(let count):
             "a raw key has 32 or 48 bytes; this one has \(count)"
+        case .unknownForm(let name):
+            "the item's secret has the form \"\(name.prefix(32))\", which isn't known here"
         case .noRandomBytes(let code):
             "the kernel gave no random bytes: \(systemMessage(code))"
         }
@@ -45,6 +49,11 @@ extension DatabaseKeyError: LocalizedError {
             "Give the digits alone: 64 for the key, or 96 for the key followed by the salt."
         case .wrongByteCount:
             "Give 32 bytes of key, or 48: the key followed by the 16 bytes of salt."
+        case .unknownForm:
+            """
+            A newer version stored it, or another program has changed its attribute migrationkit:form. Use \
+            that version. If you know what the secret is, give it from a file.
+            """
         case .noRandomBytes:
             nil
         }
@@ -56,7 +65,7 @@ extension DatabaseKeyError: CodedError {
     public var code: ErrorCode {
         switch self {
         case .empty: ErrorCode("emptyKey", .noPermission)
-        case .passphraseLooksLikeRawKey, .notHexadecimal, .wrongByteCount:
+        case .passphraseLooksLikeRawKey, .notHexadecimal, .wrongByteCount, .unknownForm:
             ErrorCode("unusableKey", .noPermission)
         case .noRandomBytes: ErrorCode("noRandomBytes", .inputOutput)
         }

@@ -15,9 +15,10 @@ public struct KeyEntry: Sendable, Equatable {
     ///
     /// - Parameter form: The secret's form if the item doesn't record one. An item that this
     ///   library stored does, and that takes precedence.
-    /// - Throws: ``DatabaseKeyError`` if the secret doesn't have that form.
+    /// - Throws: ``DatabaseKeyError`` if the secret doesn't have that form, or the item records one that isn't
+    ///   known.
     public func key(assuming form: DatabaseKey.Form = .passphrase) throws -> DatabaseKey {
-        try DatabaseKey(text, form: item.form ?? form)
+        try DatabaseKey(text, form: item.form(assuming: form))
     }
 
     /// The secret, without the newline that other programs store with it.

@@ -50,6 +50,21 @@ public struct KeyItem: Sendable, Equatable {
         self.isLocked = isLocked
     }
 
+    /// The attribute that records the form of the secret, if this library stored the item: `passphrase` or
+    /// `raw-key`.
+    package static let formAttribute = "migrationkit:form"
+
+    /// The secret's form.
+    ///
+    /// - Parameter form: That of other programs' items.
+    /// - Throws: ``DatabaseKeyError/unknownForm(_:)``.
+    func form(assuming form: DatabaseKey.Form) throws(DatabaseKeyError) -> DatabaseKey.Form {
+        guard self.form == nil, let name = attributes[Self.formAttribute] else {
+            return self.form ?? form
+        }
+        throw .unknownForm(name)
+    }
+
     /// One line that distinguishes this item from others that match the same search.
     public var summary: String {
         let shown = attributes.sorted { $0.key < $1.key }.map { "\($0.key)=\"\($0.value)\"" }

@@ -56,7 +56,12 @@ public struct KeyResolver: Sendable {
         named source: KeySource,
         form: DatabaseKey.Form
     ) throws -> DatabaseKey {
-        try key(entry.text(named: source), named: source, form: entry.item.form ?? form)
+        do {
+            let form = try entry.item.form(assuming: form)
+            return try key(entry.text(named: source), named: source, form: form)
+        } catch let reason as DatabaseKeyError {
+            throw KeySourceError.unusableKey(source: "\(source)", reason: reason)
+        }
     }
 
     static func key(

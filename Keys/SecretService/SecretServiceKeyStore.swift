@@ -317,8 +317,7 @@ extension Secret {
 
 /// The attributes for finding and storing items. None of them is secret.
 enum ItemAttributes {
-    /// The form of the secret, if this library stored the item: `passphrase` or `raw-key`.
-    static let form = "migrationkit:form"
+    static let form = KeyItem.formAttribute
 
     /// The attributes of an item that may be shown and inspected.
     ///

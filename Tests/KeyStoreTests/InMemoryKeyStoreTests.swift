@@ -27,6 +27,23 @@ import Testing
         #expect(try resolver.key(from: source, form: .passphrase).secret == Secret(utf8: digits))
     }
 
+    @Test func aFormThatIsNotKnownIsNotGuessed() throws {
+        let item = KeyItem(
+            identifier: "1",
+            service: "org.example.Notes",
+            account: "main",
+            label: "Notes",
+            collection: "Login",
+            attributes: ["migrationkit:form": "wrapped"]
+        )
+        let entry = KeyEntry(item: item, secret: Secret(utf8: "secret"))
+        #expect(throws: DatabaseKeyError.unknownForm("wrapped")) { try entry.key() }
+        #expect(throws: KeySourceError.self) {
+            let source = KeySource.keyStore(service: "org.example.Notes", account: "main")
+            _ = try KeyResolver.key(of: entry, named: source, form: .passphrase)
+        }
+    }
+
     @Test func replacingHasToBeAllowed() throws {
         let (first, second) = (try DatabaseKey.generate(), try DatabaseKey.generate())
         try store.store(first, service: "s", account: "u")

@@ -52,7 +52,7 @@ struct KeyTable {
         _ widest: (service: Int, account: Int)
     ) -> [String] {
         var attributes = item.attributes
-        attributes["migrationkit:form"] = nil
+        attributes[KeyItem.formAttribute] = nil
         // Attributes that nearly every item has don't distinguish items.
         if attributes["xdg:schema"] == "org.freedesktop.Secret.Generic" {
             attributes["xdg:schema"] = nil
