@@ -9,6 +9,8 @@ struct MissingKeyError {
     let account: String?
     /// Who kept the key, in a sentence; `nil` if that isn't known.
     var record: String?
+    /// The options of the item that opened the database; empty if they are these, or aren't known.
+    var recorded: [String] = []
 
     /// Runs `body`, which opens a database with its item.
     ///
@@ -25,11 +27,13 @@ struct MissingKeyError {
             guard let path, EncryptedDatabase.hasContent(path) else {
                 throw KeyStoreError.itemNotFound(service: service, account: account)
             }
+            let record = KeyRecord(besideDatabase: path)
             throw MissingKeyError(
                 path: path,
                 service: service,
                 account: account,
-                record: KeyRecord(besideDatabase: path)?.sentence(in: keyStore())
+                record: record?.sentence(in: keyStore()),
+                recorded: record?.options(besides: service, account) ?? []
             )
         }
     }
@@ -58,7 +62,8 @@ extension MissingKeyError: CodedError {
 
     var recoverySuggestion: String? {
         """
-        \(path.printable) exists, so it has a key. \(record.map { "\($0). ".printable } ?? "")Check the service and the username for typing \
+        \(path.printable) exists, so it has a key. \(record.map { "\($0). ".printable } ?? "")\
+        \(recorded.isEmpty ? "" : "It has opened with \(recorded.shellCommand). ".printable)Check the service and the username for typing \
         errors. Search for the key, restore it from a recovery copy, or see what may be in the way:
         \(remedies)
           \(Program.name) key doctor \(database) \(item)
@@ -67,6 +72,15 @@ extension MissingKeyError: CodedError {
 }
 
 extension KeyRecord {
+    /// The options that name the item; empty if these are its service and account.
+    fileprivate func options(besides service: String, _ account: String?) -> [String] {
+        guard self.service != service || account != nil && self.account != account else {
+            return []
+        }
+        return ["--keychain-service", self.service]
+            + (self.account.map { ["--keychain-account", $0] } ?? [])
+    }
+
     /// What is known of the key, which program answers now, and which one should.
     func sentence(in keyStore: any KeyStore) -> String {
         let provider = (try? keyStore.provider())?.name

@@ -32,6 +32,21 @@ import Testing
         let text = try database.tool.folder.data("store.db-key-record")
         #expect(text.range(of: Data(database.tool.password.utf8)) == nil)
 
+        let other = ["--keychain-service", "org.example.Other", "--keychain-account", "main"]
+        let mistyped = try database.tool.run(
+            [
+                "status", "--db-path", database.tool.database, "--migrations",
+                database.tool.migrations,
+            ]
+                + other
+        )
+        #expect(
+            oneLine(mistyped.stderr).contains(
+                "It has opened with --keychain-service \(RotatedDatabase.service)"
+            ),
+            "\(mistyped)"
+        )
+
         let deleted = try database.tool.run(["key", "delete", "--yes"] + database.item)
         #expect(deleted.status == 0, "\(deleted)")
         let missing = try database.status()
@@ -39,6 +54,7 @@ import Testing
         #expect(
             oneLine(missing.stderr).contains("GNOME Keyring stored this key in \"Login\" on 20")
         )
+        #expect(!missing.stderr.contains("It has opened with"))
         let launched = try database.launch()
         #expect(
             launched.stderr.contains("keyMissing") && launched.stderr.contains("Login"),
