@@ -2,10 +2,11 @@ import Foundation
 import GRDB
 import MigrationKit
 import MigrationKitKeys
-import MigrationKitSQLCipher
 import Synchronization
 import TestSupport
 import Testing
+
+@testable import MigrationKitSQLCipher
 
 /// Launches that encrypt what an earlier version of the app has left in plaintext.
 @Suite struct PlaintextLaunchTests {
@@ -58,6 +59,22 @@ import Testing
         // The next launch is like any other.
         try store().openPool().close()
         try store(encryptsPlaintext: false).open().close()
+    }
+
+    /// Fewer bytes of an encrypted page have content, so that a row of these takes one page more.
+    @Test func theRoomThatIsNamedIsEnough() throws {
+        let plaintext = try DatabaseQueue(path: folder.database)
+        try plaintext.write { db in
+            for _ in 0..<200 {
+                try db.execute(sql: "INSERT INTO t VALUES (hex(randomblob(2000)))")
+            }
+        }
+        try plaintext.close()
+        let before = try folder.data("notes.db").count
+        try store().open().close()
+        let after = try folder.data("notes.db").count
+        #expect(after > before + before / 16)
+        #expect(after <= DatabaseCopy.encryptedSize(of: before))
     }
 
     @Test func aKeyThatIsThereIsTaken() throws {

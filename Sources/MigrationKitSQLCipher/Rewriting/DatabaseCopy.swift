@@ -17,13 +17,21 @@ struct DatabaseCopy {
     /// In KiB: the most that the pages of the new file take in memory before they are written.
     static let cacheSize = 32 * 1024
 
+    /// What a plaintext database probably takes once it is encrypted. Fewer bytes of a page have content, so
+    /// that fewer rows fit on one: that is nothing for short rows, and a fifth for rows of a quarter page.
+    static func encryptedSize(of byteCount: Int) -> Int { byteCount + byteCount / 5 }
+
     /// Copies everything from a database into the file, which is empty.
     func fill(from source: LockedSource) throws {
         let byteCount = try source.queue.inDatabase { try $0.byteCountInUse() }
         let header = try source.header()
         // Written row by row, the new pages are fuller: a page that SQLite splits may be only two
         // thirds full.
-        try DatabaseFile(path).checkRoom(for: byteCount / 3 * 2, about: byteCount)
+        let isFirstEncryption = !source.form.isEncrypted && form.isEncrypted
+        try DatabaseFile(path).checkRoom(
+            for: byteCount / 3 * 2,
+            about: isFirstEncryption ? Self.encryptedSize(of: byteCount) : byteCount
+        )
         monitor.begin(.copying, total: byteCount)
         // The source's folder may be on a medium that can't be written.
         TemporaryStorage.use(beside: path)
