@@ -3,9 +3,9 @@ import Glibc
 import MigrationKitCommon
 
 /// Reads secrets from descriptors directly into their final memory.
-enum SecretReader {
+package enum SecretReader {
     /// The size limit of a secret: 64 KiB.
-    static let limit = 65536
+    package static let limit = 65536
 
     /// Reads to its end what this process has open, unless that is a terminal.
     ///

@@ -23,10 +23,32 @@ extension CipherSettings {
     }
 
     /// Whether only a search finds them, since no options name them.
-    package var isOnlySearched: Bool { pageCodes != PageCodes() }
+    package var isOnlySearched: Bool {
+        pageCodes != PageCodes() || pageSize == Self.smallestPageSize || otherCipher != nil
+    }
 
-    /// Whether a connection can have these settings: SQLCipher keeps the mask for all of a process.
-    package var canBeSet: Bool { pageCodes.mask == PageCodes().mask }
+    /// Why a connection can't have some settings, which are a file's nevertheless.
+    package enum Obstacle {
+        /// SQLCipher keeps the mask for all of a process.
+        case mask
+        /// HMACs leave fewer bytes of a page than SQLite needs. SQLCipher writes such a file, and reads it
+        /// only as long as it is open. <https://www.sqlite.org/fileformat.html#reserved_bytes_per_page>
+        case smallPages
+        case otherCipher
+    }
+
+    /// `nil` if a connection can have these settings.
+    package var obstacle: Obstacle? {
+        if otherCipher != nil { return .otherCipher }
+        if pageSize - reservedCount < 480 { return .smallPages }
+        return pageCodes.mask == PageCodes().mask ? nil : .mask
+    }
+
+    /// Whether a connection can have these settings.
+    package var canBeSet: Bool { obstacle == nil }
+
+    /// SQLite's smallest page.
+    static let smallestPageSize = 512
 
     /// The same settings with other iterations for the HMACs' key, or another mask, the likeliest first. An
     /// authentic page must prove them.
@@ -90,7 +112,8 @@ extension CipherSettings {
         // Behind a plaintext header, what decrypts doesn't show whether there are HMACs.
         let hmacs: [HMACAlgorithm] =
             [.sha512, .sha1, .sha256] + (hasPlaintextHeader ? [] : [.off])
-        let little = [4096, 1024, 8192, 65536, 2048, 16384, 32768].flatMap { size in
+        let little = [4096, 1024, 8192, 65536, 2048, 16384, 32768, Self.smallestPageSize].flatMap {
+            size in
             hmacs.map { hmac in
                 CipherSettings(
                     unchecked: derivation.algorithm == .sha1 ? 3 : 4,

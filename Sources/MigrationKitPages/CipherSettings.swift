@@ -48,7 +48,7 @@ public struct CipherSettings: Hashable, Sendable {
     public let compatibility: Int
 
     /// The size of a page in bytes, a power of two from 1024 to 65536.
-    public let pageSize: Int
+    public private(set) var pageSize: Int
 
     /// How many iterations PBKDF2 makes to derive a key from a passphrase. Ignored for a raw key.
     public let kdfIterations: Int
@@ -68,6 +68,9 @@ public struct CipherSettings: Hashable, Sendable {
 
     /// What HMACs depend on beside their hash function. Only a search finds other values.
     package internal(set) var pageCodes = PageCodes()
+
+    /// The cipher of the pages, if it isn't AES-256 in CBC mode; `nil` if it is. Nothing here decrypts it.
+    package internal(set) var otherCipher: OtherCipher?
 
     /// Whether the first page is as SQLite3 Multiple Ciphers writes it unless its `legacy` is set: eight bytes
     /// after the salt aren't encrypted. SQLCipher can't read that page, and all others are its own.
@@ -110,8 +113,8 @@ public struct CipherSettings: Hashable, Sendable {
                 ?? (salt == nil ? 0 : Self.usualPlaintextHeaderSize),
             salt: salt
         )
-        // SQLite also allows 512 bytes, but needs 480 of them itself, which leaves too few for
-        // SQLCipher. <https://www.sqlite.org/fileformat.html#reserved_bytes_per_page>
+        // SQLite also allows 512 bytes, but needs 480 of them itself, which leaves too few for an HMAC:
+        // only a search finds them. <https://www.sqlite.org/fileformat.html#reserved_bytes_per_page>
         guard (1024...65536).contains(self.pageSize), self.pageSize.nonzeroBitCount == 1 else {
             throw .pageSize(self.pageSize)
         }
@@ -236,6 +239,8 @@ extension CipherSettings {
     package var ofNewFile: CipherSettings {
         var settings = self
         (settings.pageCodes, settings.isOfMultipleCiphers) = (PageCodes(), false)
+        settings.otherCipher = nil
+        if settings.obstacle == .smallPages { settings.pageSize = 1024 }
         return settings
     }
 
@@ -330,6 +335,7 @@ extension CipherSettings: CustomStringConvertible {
             \(kdfIterations) times, \(pages)\
             \(hasPlaintextHeader ? ", a plaintext header of \(plaintextHeaderSize) bytes" : "")\
             \(pageCodes.pragmas.map { ", \($0)" }.joined())\
+            \(otherCipher.map { ", \($0)" } ?? "")\
             \(isOfMultipleCiphers ? ", the first page of SQLite3 Multiple Ciphers" : "")
             """
     }
@@ -371,6 +377,10 @@ extension CipherSettings {
     /// The bytes at the end of each page that SQLite doesn't use: initialization vector and HMAC, in
     /// blocks of the cipher.
     package var reservedCount: Int { (Self.vectorCount + hmacAlgorithm.count + 15) / 16 * 16 }
+
+    /// How many bytes before a page's end its HMAC is. It follows the content and the initialization vector,
+    /// from which it is computed.
+    var codeDistance: Int { otherCipher?.codeDistance ?? reservedCount - Self.vectorCount }
 
     /// One block of AES.
     static let vectorCount = 16
@@ -437,51 +447,6 @@ extension Sequence<UInt8> {
     /// Two lower-case hexadecimal digits for each byte.
     package var hexadecimalDigits: String {
         map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
-    }
-}
-
-// MARK: - Keys for SQLCipher
-
-extension DatabaseKey {
-    /// The bytes for `sqlite3_key`: a passphrase unchanged, a raw key as `x'...'`.
-    /// <https://www.zetetic.net/sqlcipher/sqlcipher-api/#PRAGMA_key>
-    func spelled() -> Secret {
-        form == .rawKey ? Hexadecimal.literal(hexadecimal()) : secret
-    }
-
-    /// The salt that a raw key contains, for the first 16 bytes of a new file; `nil` if it contains
-    /// none. <https://www.zetetic.net/sqlcipher/sqlcipher-api/#PRAGMA_key>
-    package var salt: [UInt8]? {
-        guard form == .rawKey, secret.count > CipherSettings.keyCount else { return nil }
-        return secret.withUnsafeBytes { Array($0.dropFirst(CipherSettings.keyCount)) }
-    }
-
-    /// The raw key, with its salt, that SQLCipher derives from a passphrase.
-    ///
-    /// The derivation deliberately takes a tenth of a second. It is done once here, so that no
-    /// connection repeats it. The file doesn't depend on this: it opens with the passphrase, and
-    /// with the derived key. A raw key is returned unchanged.
-    ///
-    /// - Parameters:
-    ///   - salt: The file's first 16 bytes, or 16 random ones for a new file.
-    ///   - cipher: How the file is encrypted.
-    package func derived(salt: [UInt8], cipher: CipherSettings) throws -> DatabaseKey {
-        guard form == .passphrase else { return self }
-        let raw = try secret.withUnsafeBytes { passphrase in
-            try Secret(capacity: CipherSettings.keyCount + salt.count) { output in
-                try cipher.kdfAlgorithm.derive(
-                    from: passphrase,
-                    salt: salt,
-                    iterations: cipher.kdfIterations,
-                    into: output
-                )
-                for (index, byte) in salt.enumerated() {
-                    output[CipherSettings.keyCount + index] = byte
-                }
-                return CipherSettings.keyCount + salt.count
-            }
-        }
-        return try .rawKey(bytes: raw)
     }
 }
 

@@ -34,8 +34,14 @@ package struct DatabaseHeader {
     ///   - page: The first page.
     ///   - key: A raw key.
     ///   - cipher: How the file is encrypted.
+    ///   - algorithm: OpenSSL's cipher, with an initialization vector of at most 16 bytes.
     /// - Returns: `nil` if it doesn't decrypt to the header of a database with this page size.
-    package init?(decrypting page: [UInt8], key: DatabaseKey, cipher: CipherSettings) {
+    package init?(
+        decrypting page: [UInt8],
+        key: DatabaseKey,
+        cipher: CipherSettings,
+        by algorithm: OpaquePointer? = EVP_aes_256_cbc()
+    ) {
         guard page.count == cipher.pageSize else { return nil }
         let end = page.count - cipher.reservedCount
         let vector = Array(page[end..<(end + CipherSettings.vectorCount)])
@@ -49,7 +55,7 @@ package struct DatabaseHeader {
         let isDecrypted = key.secret.withUnsafeBytes { key in
             EVP_DecryptInit_ex2(
                 context,
-                EVP_aes_256_cbc(),
+                algorithm,
                 key.baseAddress?.assumingMemoryBound(to: UInt8.self),
                 vector,
                 nil

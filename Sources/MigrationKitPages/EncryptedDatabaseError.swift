@@ -227,6 +227,12 @@ extension EncryptedDatabaseError: LocalizedError {
     private static let multipleCiphersConversion =
         "  PRAGMA cipher = 'sqlcipher'; PRAGMA legacy = 4; PRAGMA rekey = '…';"
 
+    /// Statements of SQLCipher 3, whose own cipher is AES-256.
+    private static let otherCipherConversion = """
+          PRAGMA key = '…'; PRAGMA cipher = 'aes-128-cbc';
+          ATTACH 'new.db' AS new KEY '…'; SELECT sqlcipher_export('new');
+        """
+
     /// What to do about it.
     public var recoverySuggestion: String? {
         switch self {
@@ -308,13 +314,28 @@ extension EncryptedDatabaseError: LocalizedError {
             SQLCipher 4:
             \(Self.multipleCiphersConversion)
             """
-        case .otherSettings(_, let cipher) where !cipher.canBeSet:
-            """
-            The key is right. SQLCipher keeps the mask of HMACs for all connections of a program, so it isn't \
-            set here. Salvaging reads the file, and writes a new one without it.
-            """
-        case .otherSettings:
-            "The key is right. Open it with these settings, or convert it to those of SQLCipher 4."
+        case .otherSettings(_, let cipher):
+            switch cipher.obstacle {
+            case nil:
+                "The key is right. Open it with these settings, or convert it to those of SQLCipher 4."
+            case .mask:
+                """
+                The key is right. SQLCipher keeps the mask of HMACs for all connections of a program, so it \
+                isn't set here. Salvaging reads the file, and writes a new one without it.
+                """
+            case .smallPages:
+                """
+                The key is right. SQLCipher can't read pages of 512 bytes with HMACs, which leave fewer than \
+                the 480 bytes that SQLite needs. SQLCipher 3 wrote such files: salvaging reads them, and \
+                writes a new one. What SQLCipher 4 writes with this size is lost.
+                """
+            case .otherCipher:
+                """
+                The key is right, and the file isn't damaged. SQLCipher 4 only has AES-256 in CBC mode. \
+                SQLCipher 3 can export the file, with the cipher that its program has set:
+                \(Self.otherCipherConversion)
+                """
+            }
         case .plaintextHeader(_, nil):
             """
             Apps for Apple's systems make such files, so it need not be damaged. Open it with the size of \

@@ -33,18 +33,32 @@ package enum FileBeginning {
     /// reserved bytes is that of the cipher.
     /// <https://utelle.github.io/SQLite3MultipleCiphers/docs/ciphers/cipher_overview/>
     ///
+    /// With RC4, all pages are encrypted alike. The other legacy modes look like any other encryption.
+    ///
     /// - Parameter start: The first bytes of the file. Bytes past its end are zero.
     package static func multipleCiphers(_ start: [UInt8]) -> String? {
-        guard start.count >= endOfMultipleCiphers, !start.starts(with: DatabaseHeader.magic),
-            (1...2).contains(start[18]), (1...2).contains(start[19]),
+        guard start.count >= endOfMultipleCiphers, !start.starts(with: DatabaseHeader.magic) else {
+            return nil
+        }
+        guard (1...2).contains(start[18]), (1...2).contains(start[19]),
             pageSize(inPlaintextHeader: start) != nil
-        else { return nil }
+        else { return hasPagesAlike(start) ? "RC4" : nil }
         return switch start[20] {
         case 80, 48: "SQLCipher's encryption"
         case 0: "AES in CBC mode"
         case 32: "ChaCha20 or Ascon"
         case 64: "AEGIS"
         default: "one of its ciphers"
+        }
+    }
+
+    /// Whether several pages are encrypted with the same bytes of a stream: they are equal where both have zeros.
+    private static func hasPagesAlike(_ start: [UInt8]) -> Bool {
+        [4096, 1024, 8192, 2048, 16384, 32768, 512].contains { size in
+            guard start.count >= 2 * size, looksRandom(start[..<size]) else { return false }
+            let pages = zip(start[..<size], start[size..<2 * size])
+            // In one of 256 bytes otherwise.
+            return pages.count { $0 == $1 } > size / 8
         }
     }
 
@@ -83,7 +97,7 @@ package enum FileBeginning {
 
     /// Pearson's test: how far the bytes are from being equally frequent. For random ones the sum is
     /// 255, with a standard deviation of 23; for a page of a table it is thousands.
-    private static func looksRandom(_ bytes: ArraySlice<UInt8>) -> Bool {
+    static func looksRandom(_ bytes: ArraySlice<UInt8>) -> Bool {
         var counts = [Int](repeating: 0, count: 256)
         for byte in bytes { counts[Int(byte)] += 1 }
         let squares = counts.reduce(0) { $0 + $1 * $1 }

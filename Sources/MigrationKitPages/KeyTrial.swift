@@ -21,9 +21,26 @@ package struct KeyTrial: Sendable {
         package let isProven: Bool
         /// Whether the key is that of the first page's version in a journal, which may be another file's.
         package let isOfJournal: Bool
+
+        /// What the first page proves, and nothing here reads.
+        fileprivate static func withOtherCipher(
+            _ cipher: CipherSettings,
+            _ key: DatabaseKey,
+            _ salt: [UInt8]
+        ) -> Fit {
+            Fit(
+                cipher: cipher,
+                key: key,
+                salt: salt,
+                header: nil,
+                isProven: true,
+                isOfJournal: false
+            )
+        }
     }
 
     package enum Verdict: Sendable {
+        /// The settings may be some with which nothing here reads the file (``CipherSettings/obstacle``).
         case opens(Fit)
         /// Other pages than the first prove the key, or the first has no valid header.
         case damaged(Fit)
@@ -72,6 +89,8 @@ package struct KeyTrial: Sendable {
         var weaker: Verdict?
         // The first page decrypts to that of a database, and no HMAC proves it.
         var unproven: [(key: DatabaseKey, salt: [UInt8], cipher: CipherSettings)] = []
+        // One of the settings for each key that SQLCipher 3 and before derive.
+        var old: [(key: DatabaseKey, salt: [UInt8], cipher: CipherSettings)] = []
         let others = evidence.isOfMultipleCiphers ? settings.map(\.ofMultipleCiphers) : []
         let usual = others + settings
         for (index, cipher) in (usual + unusual).enumerated() {
@@ -86,6 +105,11 @@ package struct KeyTrial: Sendable {
             let raw =
                 try derived[cipher.keyDerivation] ?? key.derived(salt: salt, cipher: cipher)
             derived[cipher.keyDerivation] = raw
+            if cipher.kdfAlgorithm == .sha1, !cipher.hasPlaintextHeader,
+                !old.contains(where: { $0.key == raw })
+            {
+                old.append((raw, salt, cipher))
+            }
             let verdict = try verdict(
                 raw,
                 salt,
@@ -108,8 +132,13 @@ package struct KeyTrial: Sendable {
             }
         }
         // Not where one of many salts is tried, which asks for no unusual settings.
-        for (key, salt, cipher) in unproven where !unusual.isEmpty {
+        guard !unusual.isEmpty else { return weaker ?? .wrong }
+        for (key, salt, cipher) in unproven {
             if let verdict = try withOtherPageCodes(key, salt, cipher) { return verdict }
+        }
+        for (key, salt, cipher) in old {
+            let found = try cipher.withOtherCipher(key: key, salt: salt, page: evidence.firstPage)
+            if let found { return .opens(.withOtherCipher(found, key, salt)) }
         }
         return weaker ?? .wrong
     }
@@ -174,8 +203,10 @@ package struct KeyTrial: Sendable {
             return fit.header == nil ? .damaged(fit) : .opens(fit)
         }
         let firstHeader = header(first)
-        if isAuthentic(first) {
-            return firstHeader == nil ? .damaged(fit(nil)) : .opens(fit(firstHeader))
+        if let first, isAuthentic(first) {
+            if firstHeader != nil { return .opens(fit(firstHeader)) }
+            return try cipher.withOtherCipher(of: first, key: key, isAuthentic: true)
+                .map { .opens(.withOtherCipher($0, key, salt)) } ?? .damaged(fit(nil))
         }
         let pages = try evidence.sample(cipher.pageSize).prefix(isUsual ? .max : 3)
         if pages.contains(where: { authentication.isAuthentic($0.bytes, number: $0.number) }) {

@@ -25,14 +25,16 @@ package final class PageAuthentication {
         self.cipher = cipher
         let authenticationKey = try key.secret.withUnsafeBytes { bytes in
             let authenticationSalt = (key.salt ?? salt).map { $0 ^ cipher.pageCodes.mask }
+            // Fewer bytes of PBKDF2 are the first ones of more.
+            let count = cipher.otherCipher?.keyCount ?? CipherSettings.keyCount
             return try Secret(capacity: CipherSettings.keyCount) { output in
                 try cipher.kdfAlgorithm.derive(
-                    from: UnsafeRawBufferPointer(rebasing: bytes.prefix(CipherSettings.keyCount)),
+                    from: UnsafeRawBufferPointer(rebasing: bytes.prefix(count)),
                     salt: authenticationSalt,
                     iterations: cipher.pageCodes.iterations,
                     into: output
                 )
-                return CipherSettings.keyCount
+                return count
             }
         }
         let context = authenticationKey.withUnsafeBytes {
@@ -87,11 +89,8 @@ package final class PageAuthentication {
         return !code.isEmpty
     }
 
-    /// The offset of the HMAC. It follows the content and the initialization vector, from which it
-    /// is computed.
-    private var codeStart: Int {
-        cipher.pageSize - cipher.reservedCount + CipherSettings.vectorCount
-    }
+    /// The offset of the HMAC.
+    private var codeStart: Int { cipher.pageSize - cipher.codeDistance }
 
     /// - Returns: Empty if it can't be computed.
     private func code(of page: UnsafeRawBufferPointer, number: Int) -> [UInt8] {

@@ -195,7 +195,7 @@ import Testing
     @Test(arguments: [
         ("sqlcipher", "SQLCipher's encryption"), ("aes256cbc", "AES in CBC mode"),
         ("chacha20", "ChaCha20 or Ascon"),
-        ("ascon128", "ChaCha20 or Ascon"), ("aegis", "AEGIS"),
+        ("ascon128", "ChaCha20 or Ascon"), ("aegis", "AEGIS"), ("rc4", "RC4"),
     ])
     func filesOfMultipleCiphersAreNamed(_ cipher: String, _ words: String) throws {
         let tool = try tool(File(pragmas: "", options: nil))

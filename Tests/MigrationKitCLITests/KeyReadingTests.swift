@@ -112,6 +112,25 @@ import Testing
         try check(tool, notation.name)
     }
 
+    @Test func whatWasLeftOutIsSaid() throws {
+        let tool = try Tool.withoutSecretStore(isRawKey: true)
+        _ = try tool.shell("CREATE TABLE t(a);")
+        let folder = tool.folder.path("keys")
+        try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: false)
+        try tool.folder.write("keys/other.db", [UInt8](repeating: 1, count: 70_000))
+        let lines = (0..<20).map { _ in ToolFolder.randomDigits(count: 64) }
+        try tool.folder.write("keys/lines", lines.joined(separator: "\n").utf8)
+        let database = ["--db-path", tool.database]
+        let found = try tool.run(["key", "find", "--key-file", folder] + database)
+        #expect(found.status == 69, "\(found)")
+        let text = found.stderr.split(whereSeparator: \.isWhitespace).joined(separator: " ")
+        #expect(
+            text.contains("keys/other.db isn't a key: it has more than 65536 bytes"),
+            "\(found)"
+        )
+        #expect(text.contains("SQLite3 Multiple Ciphers with its setting legacy"), "\(found)")
+    }
+
     /// A line feed at the end of the bytes was taken for the end of a line.
     @Test func bytesMayEndLikeALine() throws {
         let tool = try Tool.withoutSecretStore(isRawKey: true)

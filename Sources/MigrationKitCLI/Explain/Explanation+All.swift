@@ -75,6 +75,7 @@ extension Explanation {
                 "The app was built with an older SQLCipher when the file was made.",
                 "The app sets cipher_default_compatibility, or kdf_iter and others by itself.",
                 "An app for Apple's systems keeps the first 32 bytes as plaintext.",
+                "The app set SQLCipher 3 to another cipher than AES-256. Only SQLCipher 3 exports the file.",
             ],
             next: [
                 .init(

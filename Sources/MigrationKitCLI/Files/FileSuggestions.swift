@@ -24,10 +24,11 @@ extension EncryptedDatabaseError: ToolSuggesting {
             Or, with this tool, into a new file:
               \(Program.name) salvage \(path.shellPath) --output FILE
             """
+        case .otherSettings(_, let cipher) where cipher.obstacle == .otherCipher: recoverySuggestion
         case .otherSettings(let path, let cipher) where !cipher.canBeSet:
             """
             \(recoverySuggestion ?? "")
-              \(Program.name) salvage \(path.shellPath) --output FILE
+              \(Program.name) salvage \(path.shellPath) --find-settings --output FILE
             """
         case .otherSettings(_, let cipher):
             """

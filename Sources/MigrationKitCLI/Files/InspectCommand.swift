@@ -140,6 +140,9 @@ extension FileReport {
         case .notGiven, .unneeded, .opens: break
         }
         if let damage { throw EncryptedDatabaseError.damaged(path: path, pages: damage.pages) }
+        if let cipher, cipher.obstacle == .otherCipher {
+            throw EncryptedDatabaseError.otherSettings(path: path, cipher: cipher)
+        }
     }
 
     /// The error of a key that doesn't open the file.

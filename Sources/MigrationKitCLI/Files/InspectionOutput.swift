@@ -43,7 +43,7 @@ struct InspectionText {
         if let cipher = report.cipher {
             add("Settings", Self.describe(cipher))
             add("", cipher.description)
-            if !cipher.isVersion, !cipher.options.isEmpty {
+            if !cipher.isVersion, !cipher.options.isEmpty, cipher.canBeSet {
                 add("Options", cipher.options.joined(separator: " "))
             }
             if cipher.hmacAlgorithm == .off {
@@ -55,8 +55,11 @@ struct InspectionText {
                 let names = engine.faults.map(\.name).joined(separator: ", ")
                 add("Its faults", "\(names); see --version")
             }
-            if cipher.compatibility < CipherSettings.current.compatibility {
+            switch cipher.obstacle {
+            case nil where cipher.compatibility < CipherSettings.current.compatibility:
                 add("To convert", "\(Program.name) upgrade")
+            case .mask, .smallPages: add("To convert", "\(Program.name) salvage")
+            case nil, .otherCipher: break
             }
         }
         add(report.content)
@@ -175,6 +178,8 @@ struct InspectionText {
         switch report.key {
         case .notGiven: "none given"
         case .unneeded: "not needed"
+        case .opens(let cipher) where cipher.obstacle == .otherCipher:
+            "is the file's, but SQLCipher 4 can't decrypt it"
         case .opens: "opens the file"
         case .wrong where report.kind == .notADatabase: "doesn't open the file"
         case .wrong where report.hasPlaintextHeader:

@@ -13,8 +13,7 @@ struct FoundKey {
     let role: Role?
     private let path: String
     private let settings: [String]
-    /// Whether the file is one of SQLite3 Multiple Ciphers, which other commands can't open.
-    private let needsSalvage: Bool
+    private let cipher: CipherSettings
 
     enum Role {
         /// The key from before a rotation.
@@ -41,7 +40,7 @@ struct FoundKey {
         notation = reading.notation
         self.path = path
         settings = cipher.options
-        needsSalvage = cipher.isOfMultipleCiphers
+        self.cipher = cipher
         let isRaw = reading.key.form == .rawKey
         switch candidate.place {
         case _ where reading.notation != nil:
@@ -85,6 +84,23 @@ struct FoundKey {
         return (words + ["--output", "FILE"]).shellCommand
     }
 
+    /// Why the other commands can't open the file, and what to do, a line each; empty if they can.
+    private var obstacle: [String] {
+        let reason: String
+        switch cipher.obstacle {
+        case .otherCipher:
+            return [
+                "  No command reads the file: it has \(cipher).", "  'key check' says what does.",
+            ]
+        case .mask, .smallPages: reason = "It has \(cipher)."
+        case nil where cipher.isOfMultipleCiphers:
+            reason = "The file is one of SQLite3 Multiple Ciphers."
+        case nil: return []
+        }
+        let words = [Program.name, "salvage", path] + options + ["--output", "FILE"]
+        return ["  \(reason) Only this reads it:", "    \(words.shellCommand)"]
+    }
+
     /// The place and the options for people.
     func text() -> String {
         var lines: [String] = []
@@ -98,13 +114,7 @@ struct FoundKey {
         } else {
             lines.append("    \(options.shellCommand)")
         }
-        if needsSalvage {
-            let words = [Program.name, "salvage", path] + options + ["--output", "FILE"]
-            lines += [
-                "  The file is one of SQLite3 Multiple Ciphers. Only this reads it:",
-                "    \(words.shellCommand)",
-            ]
-        }
+        lines += obstacle
         switch role {
         case .previous(let key):
             let remedy = FormerKeyError.Remedy.rekey(path, from: key)

@@ -92,7 +92,8 @@ struct ReportWriter {
             kind: kind,
             pageSize: pageSize,
             possiblePageSizes: pageSize == nil && kind == .encrypted
-                ? (10...16).map { 1 << $0 }.filter { size % $0 == 0 } : [],
+                ? (size % 1024 == 0 ? 10...16 : 9...9).map { 1 << $0 }.filter { size % $0 == 0 }
+                : [],
             salt: salt(kind, finding.check, start),
             hasPlaintextHeader: hasPlaintextHeader,
             multipleCiphers: kind == .encrypted ? FileBeginning.multipleCiphers(start) : nil,
@@ -203,11 +204,12 @@ struct ReportWriter {
         if checksPages || isDamaged, cipher.hmacAlgorithm != .off {
             try findDamagedPages(key: fit.key, cipher: cipher, log: log, into: &finding.damage)
         }
+        guard cipher.obstacle != .otherCipher else { return }
         guard let header = fit.header else {
             if finding.damage == FileDamage() { finding.damage.pages = [1] }
             return
         }
-        guard !cipher.isOfMultipleCiphers else {
+        guard !cipher.isOfMultipleCiphers, cipher.canBeSet else {
             // SQLCipher can't read it.
             finding.content = header.content(pageCount: size / cipher.pageSize)
             return

@@ -184,6 +184,9 @@ struct SalvageRun {
                 let other = EncryptedDatabaseError.multipleCiphers(start, path: file.path)
                 throw other ?? DatabaseSalvageError.opensNothing(path: file.path) as any Error
             }
+            if let cipher = found.cipher, cipher.obstacle == .otherCipher {
+                throw EncryptedDatabaseError.otherSettings(path: file.path, cipher: cipher)
+            }
             return found
         }
     }

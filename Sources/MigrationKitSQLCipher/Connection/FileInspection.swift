@@ -6,7 +6,7 @@ import MigrationKitKeys
 package struct FileInspection {
     private let look: FileLook
     private let cipher: CipherSettings
-    /// The first page, and more if the file's kind depends on it. Bytes past its end are zero.
+    /// The first pages: the file's kind may depend on them. Bytes past its end are zero.
     private let start: [UInt8]
     private let size: Int
 
@@ -19,7 +19,10 @@ package struct FileInspection {
         do {
             let connection = try CipherConnection(immutable: look.file.absolutePath)
             size = try connection.fileSize()
-            start = try connection.bytes(at: 0, count: max(FileBeginning.count, cipher.pageSize))
+            start = try connection.bytes(
+                at: 0,
+                count: 2 * max(FileBeginning.count, cipher.pageSize)
+            )
         } catch {
             throw Self.cannotRead(look.file, error)
         }

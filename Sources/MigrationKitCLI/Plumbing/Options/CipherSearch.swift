@@ -143,8 +143,9 @@ extension EncryptedDatabaseError {
     static func adviceWithoutSettings(_ path: String) -> String {
         """
         Tried: all page sizes, hash functions and HMACs, with numbers of iterations from 1 to \
-        1,000,000 that programs use. Either the key is wrong, or the file is not a SQLCipher \
-        database with AES-256, or its first bytes are damaged. These look alike.
+        1,000,000 that programs use. Either the key is wrong, or its number of iterations is another \
+        one (--kdf-iterations), or the file is not SQLCipher's but, for instance, of SQLite3 Multiple \
+        Ciphers with its setting legacy, or its first bytes are damaged. These look alike.
         \(search(path))
         \(otherReasons)
         """
