@@ -4,6 +4,9 @@ public enum RefusedStatement: String, Equatable, Sendable, CaseIterable {
     /// `BEGIN`, `COMMIT`, `END`, `ROLLBACK`, `SAVEPOINT` or `RELEASE` outside a trigger's body.
     case transactionControl
 
+    /// The same in a step that runs outside of a transaction, where its author wants one.
+    case ownTransaction
+
     /// `ATTACH`, `DETACH`, or `VACUUM INTO`, which writes another file.
     case attachment
 
@@ -22,7 +25,7 @@ public enum RefusedStatement: String, Equatable, Sendable, CaseIterable {
     /// Its name in messages.
     package var name: String {
         switch self {
-        case .transactionControl: "BEGIN, COMMIT or ROLLBACK"
+        case .transactionControl, .ownTransaction: "BEGIN, COMMIT or ROLLBACK"
         case .attachment: "ATTACH, DETACH or VACUUM INTO"
         case .vacuum: "VACUUM"
         case .encryptionPragma: "a PRAGMA about the key or the encryption"
@@ -34,7 +37,7 @@ public enum RefusedStatement: String, Equatable, Sendable, CaseIterable {
     /// The reason why a migration can't contain it, as a clause.
     package var reason: String {
         switch self {
-        case .transactionControl:
+        case .transactionControl, .ownTransaction:
             "the runner begins and ends every transaction"
         case .attachment:
             "a migration works on its own database only"
@@ -57,6 +60,12 @@ public enum RefusedStatement: String, Equatable, Sendable, CaseIterable {
         switch self {
         case .transactionControl:
             "Remove it. A migration is undone as a whole. Put parts that must commit separately into migrations of their own."
+        case .ownTransaction:
+            """
+            Put what stands between BEGIN and COMMIT into a migration of its own that runs in a transaction: \
+            it is undone as a whole, with foreign keys off, and checked before its commit. Without BEGIN \
+            and COMMIT, an error in the middle of this one would leave the part before it.
+            """
         case .attachment:
             "Remove it. Import data with another program; 'migrate --backup' copies the database."
         case .vacuum:

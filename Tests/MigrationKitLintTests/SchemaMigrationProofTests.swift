@@ -411,6 +411,22 @@ import Testing
         #expect(error?.errorDescription?.hasPrefix("the wanted schema is wrong: ") == true)
     }
 
+    /// An empty database of that schema is refused for the same.
+    @Test(arguments: [
+        ("CREATE TABLE c (x REFERENCES nope)", "the table 'c' refers to the table 'nope'"),
+        ("CREATE TABLE c (x REFERENCES p (a))", "foreign key mismatch"),
+    ])
+    func referenceToNothingIsAFaultOfTheWantedSchema(table: String, reason: String) throws {
+        let present = "CREATE TABLE p (a);"
+        let difference = try SchemaDifference(from: schema(present), to: schema(present + table))
+        let proof = try SchemaMigrationProof(of: SchemaMigration(difference), between: difference)
+        let error = #expect(throws: SchemaMigrationProofError.self) { try proof.run() }
+        #expect(error?.stage == .wanted)
+        #expect(error?.errorDescription?.contains(reason) == true)
+        #expect(error?.code.name == "brokenSchema")
+        #expect(error?.recoverySuggestion?.contains("fault of MigrationKit") == false)
+    }
+
     // MARK: - Names
 
     @Test func hazardHasTheNameOfTheRuleThatFindsIt() {

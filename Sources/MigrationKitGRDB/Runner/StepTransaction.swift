@@ -86,7 +86,11 @@ package struct StepTransaction {
         try settings.dropNewTemporaryObjects(on: db)
         if guardian.sawSchemaWrite || changed.contains("writable_schema") {
             try GRDBMigrationVerifier.readSchemaAnew(in: db)
-            try GRDBMigrationVerifier.verifyStructure(in: db)
+            do {
+                try GRDBMigrationVerifier.verifyStructure(in: db)
+            } catch GRDBMigrationVerificationError.quickCheckFailed(let result) {
+                throw GRDBMigrationVerificationError.schemaEditFailed(result: result)
+            }
         }
         return guardian.sawSchemaWrite
     }

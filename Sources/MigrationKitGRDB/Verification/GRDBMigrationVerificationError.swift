@@ -8,6 +8,10 @@ public enum GRDBMigrationVerificationError: Error, Equatable, Sendable {
     /// SQLite's `quick_check` found damage. `result` is the first line of its answer.
     case quickCheckFailed(result: String)
 
+    /// A step has written to `sqlite_schema` (`writable_schema`), and `quick_check` finds that the tables
+    /// don't fit. The step is undone.
+    case schemaEditFailed(result: String)
+
     /// A table refers to a table that doesn't exist. SQLite lets it be declared, and then refuses
     /// to write to the table while foreign keys are on.
     case missingParent(table: String, parent: String)
@@ -41,6 +45,8 @@ extension GRDBMigrationVerificationError: LocalizedError {
         switch self {
         case .quickCheckFailed(let result):
             "the database is damaged: \(result)"
+        case .schemaEditFailed(let result):
+            "the tables don't fit the schema that it wrote into sqlite_schema: \(result)"
         case .missingParent(let table, let parent):
             "the table '\(table)' refers to the table '\(parent)', which doesn't exist"
         case .foreignKeyViolations(let count):
@@ -70,6 +76,12 @@ extension GRDBMigrationVerificationError: LocalizedError {
             damaged it, and was undone. Otherwise, restore the database from a backup. Until then, write \
             nothing to it.
             """
+        case .schemaEditFailed:
+            """
+            Nothing was damaged: what it wrote was undone. Correct what it writes with 'writable_schema', or \
+            the rows before it; a rebuild of the table needs no 'writable_schema'. If a verification finds \
+            the same without it, the database was so before.
+            """
         case .missingParent:
             "Create that table, or give the referring table a definition without the reference."
         case .foreignKeyViolations:
@@ -98,7 +110,8 @@ extension GRDBMigrationVerificationError: CodedError {
         switch self {
         case .quickCheckFailed(let result) where result.isAboutPages:
             ErrorCode("damaged", .inputOutput)
-        case .quickCheckFailed, .missingParent, .foreignKeyViolations, .missingIndex,
+        case .quickCheckFailed, .schemaEditFailed, .missingParent, .foreignKeyViolations,
+            .missingIndex,
             .missingTable, .fullTextMismatch:
             ErrorCode("verificationFailed", .verificationFailed)
         case .requirementFailed: ErrorCode("requirementFailed", .verificationFailed)

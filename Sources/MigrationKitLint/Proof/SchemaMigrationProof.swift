@@ -177,6 +177,7 @@ public struct SchemaMigrationProof: Sendable {
         do {
             try body()
         } catch let error as DatabaseError {
+            try checkWantedSchema(after: stage)
             let isOfValues = error.resultCode == .SQLITE_ERROR
             let isConstraint = [.SQLITE_CONSTRAINT, .SQLITE_MISMATCH].contains(error.resultCode)
             throw failure(
@@ -186,12 +187,40 @@ public struct SchemaMigrationProof: Sendable {
                 isOfValues: isOfValues
             )
         } catch let error as GRDBMigrationVerificationError {
+            try checkWantedSchema(after: stage)
             // Of a virtual column, only the verification finds the types that STRICT refuses.
             throw failure(
                 stage,
                 "it fails: \(error.localizedDescription)",
                 isRefusal: migration.hazards.contains { $0.kind == .mayViolateCheck }
             )
+        }
+    }
+
+    /// Throws if no migration could make the wanted schema, since a foreign key of it leads to nothing: an
+    /// empty database of that schema is refused for the same.
+    private func checkWantedSchema(after stage: SchemaMigrationProofError.Stage) throws {
+        guard stage != .down else { return }
+        let statements = difference.to.statements
+        let step = MigrationStep<Database>(
+            identifier: Self.identifier,
+            sourceFile: "proof",
+            apply: { db in
+                for statement in statements { try db.run(statement: statement) }
+            }
+        )
+        do {
+            try GRDBMigrationRunner(steps: [step])
+                .migrate(in: DatabaseQueue(configuration: configuration))
+        } catch let error as GRDBMigrationVerificationError {
+            guard case .missingParent = error else { return }
+            throw failure(.wanted, error.localizedDescription)
+        } catch let error as DatabaseError {
+            let message = error.withoutNaming(Self.identifier).messageWithoutValues
+            guard message.hasPrefix("foreign key mismatch") else { return }
+            throw failure(.wanted, message)
+        } catch {
+            return
         }
     }
 

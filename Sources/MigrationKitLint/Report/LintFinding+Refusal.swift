@@ -9,7 +9,7 @@ extension LintFinding {
             switch refusal.statement {
             case .encryptionPragma: .secretInMigration
             case .temporaryStoragePragma: .temporaryObject
-            case .transactionControl, .attachment, .vacuum, .durabilityPragma:
+            case .transactionControl, .ownTransaction, .attachment, .vacuum, .durabilityPragma:
                 .noEffectInTransaction
             }
         self.init(

@@ -32,6 +32,26 @@ enum Transactions {
                         + "one: the database keeps its journal mode",
                     fix: wayOut
                 )
+            case .pragma("page_size", let value?), .pragma("auto_vacuum", let value?):
+                findings.add(
+                    .noEffectInTransaction,
+                    // A new database has it so.
+                    level: ["0", "none"].contains(value.lowercased()) ? .note : nil,
+                    at: statement,
+                    "\(statement.name) has no effect before a VACUUM, which can't run in a transaction, "
+                        + "and this migration runs in one",
+                    fix:
+                        "Put it, with VACUUM below it, into a migration of its own that runs outside of a "
+                        + "transaction. VACUUM keeps the page size of an encrypted database."
+                )
+            case .pragma("encoding", value: _?):
+                findings.add(
+                    .noEffectInTransaction,
+                    at: statement,
+                    "PRAGMA encoding has no effect in a migration: the database has its encoding from "
+                        + "when it was made",
+                    fix: "Remove it."
+                )
             case .pragma("synchronous", value: _?), .pragma("wal_checkpoint", _):
                 fails(statement, &findings)
             case .other("VACUUM"):

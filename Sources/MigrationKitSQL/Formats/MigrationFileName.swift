@@ -176,10 +176,11 @@ struct MigrationParts {
             usesTransaction: Bool
         ) -> [(kind: RefusedStatement, statement: SQLOutline.Statement)] {
             statements.compactMap { statement in
-                guard let kind = RefusedStatement(words: statement.words),
-                    usesTransaction || kind != .vacuum
-                else { return nil }
-                return (kind, statement)
+                switch RefusedStatement(words: statement.words) {
+                case .vacuum where !usesTransaction, nil: return nil
+                case .transactionControl where !usesTransaction: return (.ownTransaction, statement)
+                case let kind?: return (kind, statement)
+                }
             }
         }
     }

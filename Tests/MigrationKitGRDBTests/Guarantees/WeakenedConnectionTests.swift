@@ -295,6 +295,33 @@ import Testing
         }
     }
 
+    /// SQLite's own advice for adding a constraint without a rebuild, with a row that breaks it.
+    @Test(arguments: [MigrationTransaction.perStep, .allOrNothing])
+    func schemaThatTheRowsDoNotFitIsNoDamage(_ transaction: MigrationTransaction) throws {
+        let edit = step(
+            "0004",
+            """
+            CREATE TABLE loose (id INTEGER PRIMARY KEY, name TEXT);
+            INSERT INTO loose (name) VALUES (NULL);
+            PRAGMA writable_schema = ON;
+            UPDATE sqlite_schema SET sql = replace(sql, 'name TEXT', 'name TEXT NOT NULL')
+                WHERE name = 'loose';
+            PRAGMA writable_schema = OFF
+            """
+        )
+        let before = try Everything(of: writer)
+        let runner = try GRDBMigrationRunner(steps: itemSteps() + [edit])
+        let error = #expect(throws: GRDBMigrationVerificationError.self) {
+            try runner.migrate(in: writer, options: .init(transaction: transaction))
+        }
+        #expect(error == .schemaEditFailed(result: "NULL value in loose.name"))
+        let text = "\(error?.errorDescription ?? "") \(error?.recoverySuggestion ?? "")"
+        #expect(text.contains("the tables don't fit the schema that it wrote"))
+        #expect(!text.contains("is damaged") && !text.contains("backup"), "\(text)")
+        #expect(error?.code.name == "verificationFailed")
+        #expect(try Everything(of: writer) == before)
+    }
+
     @Test func garbageInTheSchemaIsUndoneInARollback() throws {
         let garbage = step(
             "0004",

@@ -7,3 +7,6 @@ PRAGMA user_version = 2;
 PRAGMA foreign_key_check;
 PRAGMA foreign_keys;
 PRAGMA journal_mode;
+PRAGMA page_size;
+PRAGMA auto_vacuum;
+PRAGMA encoding;
