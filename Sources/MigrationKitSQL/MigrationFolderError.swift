@@ -133,6 +133,9 @@ public enum MigrationFolderError: Error, Equatable, Sendable {
     /// A file has goose's `ENVSUB ON`.
     case environmentSubstitution(at: SQLPlace)
 
+    /// A file has a placeholder of Flyway, such as `${name}`, outside of comments.
+    case placeholder(String, at: SQLPlace)
+
     /// sqlx's `-- no-transaction` is not on the first line, or is misspelled.
     case misplacedNoTransaction(at: SQLPlace)
 

@@ -14,6 +14,15 @@ public enum UnsupportedFile: String, Equatable, Sendable, CaseIterable {
     /// A migration in a programming language.
     case code
 
+    /// `1_name.up.ddl`: golang-migrate runs files of any ending.
+    case otherEnding
+
+    /// A folder `name` with `up.sql` among diesel's folders: diesel takes any text for a version.
+    case unnumberedFolder
+
+    /// A name whose bytes aren't UTF-8, so that no identifier can be made of it.
+    case otherEncoding
+
     /// Recognizes a file by its name.
     ///
     /// A folder may have thousands of ordinary names, so those are recognized only by their
@@ -49,6 +58,12 @@ public enum UnsupportedFile: String, Equatable, Sendable, CaseIterable {
             "script configurations are not supported: the file would be ignored"
         case .code:
             "a migration in a programming language can't be run"
+        case .otherEnding:
+            "golang-migrate would run this file, which doesn't end in .sql"
+        case .unnumberedFolder:
+            "diesel would run the up.sql of this folder, whose name doesn't begin with a number"
+        case .otherEncoding:
+            "the name is not UTF-8"
         }
     }
 
@@ -66,6 +81,12 @@ public enum UnsupportedFile: String, Equatable, Sendable, CaseIterable {
             "Remove it if the migration works without it."
         case .code:
             "Write it in SQL, or embed the library and make it a step of your own program."
+        case .otherEnding:
+            "Let its name end in .sql, or move it if it is not a migration."
+        case .unnumberedFolder:
+            "Put a number before its name, or move it if it is not a migration."
+        case .otherEncoding:
+            "Rename it, or move it if it is not a migration. Its bytes that aren't UTF-8 are shown as \u{FFFD}."
         }
     }
 }

@@ -250,8 +250,8 @@ import Testing
         #expect(
             message(error) == """
                 10_c changed after sqlx applied it: the checksum differs
-                Restore the text that was applied, including its line ends. If the new text has \
-                the same effect, use a baseline instead of adopting the table.
+                Restore the text that was applied. If the new text has the same effect, use a baseline \
+                instead of adopting the table.
                 """
         )
     }

@@ -82,8 +82,8 @@ extension MigrationAdoptionError: LocalizedError {
             "Use the complete folder with which the database was migrated."
         case .changedMigrations:
             """
-            Restore the text that was applied, including its line ends. If the new text has the \
-            same effect, use a baseline instead of adopting the table.
+            Restore the text that was applied. If the new text has the same effect, use a baseline \
+            instead of adopting the table.
             """
         }
     }

@@ -26,7 +26,7 @@ extension MigrationFolder {
     ///
     /// Versions are compared as numbers, so `0001_a` is what the tool calls `1`. Versions of
     /// diesel's folders are compared as text. The table is read, and never changed. The checksums
-    /// of sqlx and Flyway are compared with the files. The other tools' checksums are not, so the
+    /// of sqlx and Flyway are compared with the files; if only line ends differ, there is a note. The other tools' checksums are not, so the
     /// caller must know that the files are those that the tool has run.
     ///
     /// For `PRAGMA user_version`, the folder must have a file of that number. A database without
@@ -67,11 +67,11 @@ extension MigrationFolder {
                 applied.contains(version) || through.map { version <= $0 } ?? false
             }
             .map(\.0.identifier)
-        try checkChecksums(of: table, from: tool)
+        let lineEnds = try otherLineEnds(in: table, from: tool)
         return MigrationAdoption(
             tool: tool,
             identifiers: identifiers,
-            notes: [orderNote(for: tool), repeatableNote(of: table)].compactMap { $0 }
+            notes: [orderNote(for: tool), repeatableNote(of: table)].compactMap { $0 } + lineEnds
         )
     }
 
@@ -91,20 +91,46 @@ extension MigrationFolder {
         return try table.read(name, in: db)
     }
 
-    private func checkChecksums(of table: VersionTable, from tool: MigrationTool) throws {
-        guard !table.checksums.isEmpty else { return }
+    /// Compares the recorded checksums with the files.
+    ///
+    /// - Returns: A note for the files whose text is that of the checksum but for its line ends: git
+    ///   writes them as the system has them, which `core.autocrlf` says.
+    /// - Throws: ``MigrationAdoptionError/changedMigrations(_:identifiers:)``.
+    private func otherLineEnds(
+        in table: VersionTable,
+        from tool: MigrationTool
+    ) throws -> [String] {
+        guard !table.checksums.isEmpty, let known = tool.table else { return [] }
         let recorded = table.checksums.reduce(into: [MigrationVersion: DatabaseValue]()) {
             if let version = version($1.key) { $0[version] = $1.value }
         }
-        let changed = zip(steps, versions).compactMap { step, version -> String? in
+        var changed: [String] = []
+        var others: [LineEnd: [String]] = [:]
+        for (step, version) in zip(steps, versions) {
             guard let checksum = recorded[version],
                 let file = scripts[step.identifier]?.scripts.up.file,
-                tool.table?.matches(checksum, file.contents) == false
-            else { return nil }
-            return step.identifier
+                !known.matches(checksum, file.contents)
+            else { continue }
+            let applied = LineEnd.allCases.first {
+                known.matches(checksum, $0.given(to: file.contents))
+            }
+            if let applied {
+                others[applied, default: []].append(step.identifier)
+            } else {
+                changed.append(step.identifier)
+            }
         }
         guard changed.isEmpty else {
             throw MigrationAdoptionError.changedMigrations(tool, identifiers: changed)
+        }
+        return LineEnd.allCases.compactMap { end in
+            others[end].map { identifiers in
+                """
+                \(tool.rawValue) applied \(identifiers.joined(separator: ", ")) with \(end.name) as line \
+                ends, and here the lines end otherwise; git's core.autocrlf does so. Nothing else \
+                differs. In new databases, a literal of several lines has the line ends of the file.
+                """
+            }
         }
     }
 
@@ -146,5 +172,34 @@ extension MigrationFolder {
             case (nil, nil): left < right
             }
         }
+    }
+}
+
+// MARK: - Line End
+
+/// What ends the lines of a file.
+private enum LineEnd: CaseIterable {
+    case lineFeed, carriageReturnAndLineFeed
+
+    var name: String {
+        switch self {
+        case .lineFeed: "LF"
+        case .carriageReturnAndLineFeed: "CRLF"
+        }
+    }
+
+    /// The text with this line end after each line.
+    func given(to bytes: [UInt8]) -> [UInt8] {
+        let (feed, carriageReturn) = (UInt8(ascii: "\n"), UInt8(ascii: "\r"))
+        var result: [UInt8] = []
+        result.reserveCapacity(bytes.count)
+        for byte in bytes {
+            if byte == feed {
+                if result.last == carriageReturn { result.removeLast() }
+                if self == .carriageReturnAndLineFeed { result.append(carriageReturn) }
+            }
+            result.append(byte)
+        }
+        return result
     }
 }

@@ -201,10 +201,7 @@ struct MigrationFiles {
             )
         }
         if let down = downs.first {
-            let shareName = down.format?.implementation.filesShareName ?? true
-            guard let up = ups.first, !shareName || up.identifier == down.identifier else {
-                throw MigrationFolderError.downWithoutUp(file: down.path)
-            }
+            guard !ups.isEmpty else { throw MigrationFolderError.downWithoutUp(file: down.path) }
         }
         return MigrationFiles(up: ups[0], down: downs.first)
     }
@@ -227,7 +224,7 @@ struct MigrationSource {
         down = try files.down.map { try SQLOutline(of: folder.read($0.path)) }
         format = files.up.format ?? up.markers.first?.marker.format ?? .upOnly
         metadata = try format.implementation.metadataPath(of: files.up.identifier)
-            .flatMap { folder.has($0) ? try folder.read($0) : nil }
+            .flatMap { try folder.has($0) ? folder.read($0) : nil }
     }
 
     /// Separates the parts according to the format.

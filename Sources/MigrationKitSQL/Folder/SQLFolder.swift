@@ -29,22 +29,34 @@ struct SQLFolder {
     ///   ``MigrationFolderError/unreadable(file:reason:)``, or what is wrong with a name.
     func names() throws -> (migrations: [MigrationFileName], ignored: [String]) {
         var unexpected: [String] = []
-        let migrations = try contents().sorted().flatMap { name in
-            // In what is printed, such a name could be a line of its own.
-            let shown = name.withoutControlCharacters
-            if shown != name, try name.contains(".sql") || isFolder(name) {
-                throw MigrationFolderError.unexpectedName(file: shown)
-            }
+        var onlyOfDiesel: [MigrationFolderError] = []
+        let names = try contents().sorted().filter { !$0.hasPrefix(".") }
+        let migrations = try names.flatMap { name -> [MigrationFileName] in
+            try checkText(of: name)
             do {
                 if let file = try MigrationFileName.read(name, as: pattern) { return [file] }
             } catch MigrationFolderError.unexpectedName {
                 unexpected.append(name)
                 return []
             }
-            guard pattern == nil, !name.hasPrefix("."), try isFolder(name) else { return [] }
-            try checkPlace(of: name)
-            return try MigrationFormat.implementations.flatMap {
-                try $0.fileNames(inFolder: name, contents: subfolder(name).contents)
+            guard pattern == nil else { return [] }
+            let mayBeDiesels = DieselFormat().version(of: name) != nil
+            switch try entry(name) {
+            case .file:
+                return []
+            case .folder:
+                try checkPlace(of: name)
+                let folder = subfolder(name)
+                if !mayBeDiesels, try folder.has("up.sql") {
+                    onlyOfDiesel.append(.unsupportedFile(.unnumberedFolder, file: name))
+                }
+                return try MigrationFormat.implementations.flatMap {
+                    try $0.fileNames(inFolder: name, contents: folder.contents)
+                }
+            case .nothing(let fault):
+                if mayBeDiesels { throw fault }
+                onlyOfDiesel.append(fault)
+                return []
             }
         }
         // No other tool has pairs and ignores the rest. A numbered file among them is sqlx's, unless a
@@ -52,20 +64,55 @@ struct SQLFolder {
         let isGolang = migrations.contains(where: \.isOnlyOfGolangMigrate)
         let others = migrations.filter { isGolang && $0.format == nil }
         let used = isGolang ? migrations.filter { $0.format != nil } : migrations
-        let isIgnoring = !used.isEmpty && used.allSatisfy { $0.format == .pairs }
-        if let first = unexpected.first, !isIgnoring {
+        func haveAll(_ format: MigrationFormat) -> Bool {
+            !used.isEmpty && used.allSatisfy { $0.format == format }
+        }
+        if let first = unexpected.first, !haveAll(.pairs) {
             throw MigrationFolderError.unexpectedName(file: first)
         }
+        // Diesel takes every folder for a migration.
+        if let first = onlyOfDiesel.first, haveAll(.diesel) { throw first }
+        if haveAll(.pairs), pattern == nil { try checkOtherEndings(names, beside: used) }
         return (used, (unexpected + others.map(\.path)).sorted())
+    }
+
+    /// golang-migrate runs pairs of any ending, such as `2_b.up.ddl`, and sqlx only those of `.sql`.
+    ///
+    /// - Throws: ``MigrationFolderError/unsupportedFile(_:file:)`` for a part that no `.sql` file has.
+    ///   Beside one, it is an editor's copy.
+    private func checkOtherEndings(
+        _ names: [String],
+        beside files: [MigrationFileName]
+    ) throws {
+        for name in names where !name.lowercased().hasSuffix(".sql") {
+            guard let other = PairFormat().fileName(name), try entry(name) != .folder,
+                !files.contains(where: { $0.version == other.version && $0.role == other.role })
+            else { continue }
+            throw MigrationFolderError.unsupportedFile(.otherEnding, file: name)
+        }
     }
 
     /// The names of the SQL files, whatever they are, in order.
     func sqlFiles() throws -> [String] {
         try contents().sorted().filter { name in
             guard !name.hasPrefix("."), name.lowercased().hasSuffix(".sql") else { return false }
-            let shown = name.withoutControlCharacters
-            guard shown == name else { throw MigrationFolderError.unexpectedName(file: shown) }
+            try checkText(of: name)
             return try !isFolder(name)
+        }
+    }
+
+    /// Refuses a name that would be another one in what is printed, if it may be a migration's.
+    private func checkText(of name: String) throws {
+        let shown = name.withoutControlCharacters
+        let isSQL = name.lowercased().contains(".sql")
+        // It could be a line of its own.
+        if shown != name, try isSQL || entry(name) != .file {
+            throw MigrationFolderError.unexpectedName(file: shown)
+        }
+        if isSQL, name.contains(Self.replacement), case .nothing(let fault) = try entry(name),
+            case .unsupportedFile = fault
+        {
+            throw fault
         }
     }
 
@@ -115,22 +162,49 @@ struct SQLFolder {
         }
     }
 
-    /// Whether something with this name exists.
-    func has(_ name: String) -> Bool {
+    /// Whether something with this name exists, a dangling link included.
+    func has(_ name: String) throws -> Bool {
         if let files { return files[name] != nil }
-        return FileManager.default.fileExists(atPath: path(of: name))
+        var status = stat()
+        if lstat(path(of: name), &status) == 0 { return true }
+        guard [ENOENT, ENOTDIR].contains(errno) else {
+            throw MigrationFolderError.unreadable(file: prefix + name, code: errno)
+        }
+        return false
     }
 
-    private func isFolder(_ name: String) throws -> Bool {
-        if let files { return files.keys.contains { $0.hasPrefix(name + "/") } }
+    /// What a name in the folder leads to.
+    private enum Entry: Equatable {
+        case folder
+        /// Anything else that is there.
+        case file
+        /// It can't be opened: a dangling link, or a name that isn't UTF-8.
+        case nothing(MigrationFolderError)
+    }
+
+    /// Stands in a text for what isn't UTF-8.
+    private static let replacement: Character = "\u{FFFD}"
+
+    private func entry(_ name: String) throws -> Entry {
+        if let files {
+            return files.keys.contains { $0.hasPrefix(name + "/") } ? .folder : .file
+        }
         var status = stat()
         guard stat(path(of: name), &status) == 0 else {
-            // A link may be dangling.
-            if [ENOENT, ENOTDIR, ELOOP].contains(errno) { return false }
-            throw MigrationFolderError.unreadable(file: name, code: errno)
+            guard [ENOENT, ENOTDIR, ELOOP].contains(errno) else {
+                throw MigrationFolderError.unreadable(file: prefix + name, code: errno)
+            }
+            let isLink = lstat(path(of: name), &status) == 0
+            return .nothing(
+                name.contains(Self.replacement) && !isLink
+                    ? .unsupportedFile(.otherEncoding, file: prefix + name)
+                    : .missing(file: prefix + name)
+            )
         }
-        return status.st_mode & S_IFMT == S_IFDIR
+        return status.st_mode & S_IFMT == S_IFDIR ? .folder : .file
     }
+
+    private func isFolder(_ name: String) throws -> Bool { try entry(name) == .folder }
 
     private func path(of name: String) -> String {
         path.hasSuffix("/") ? path + name : "\(path)/\(name)"

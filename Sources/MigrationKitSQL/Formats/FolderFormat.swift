@@ -37,9 +37,6 @@ protocol FolderFormat: Sendable {
         contents: () throws -> [String]
     ) throws -> [MigrationFileName]
 
-    /// Whether both files of a migration have the same name, apart from the endings.
-    var filesShareName: Bool { get }
-
     /// Reads a line comment.
     ///
     /// - Parameters:
@@ -124,8 +121,6 @@ extension FolderFormat {
         inFolder folder: String,
         contents: () throws -> [String]
     ) throws -> [MigrationFileName] { [] }
-
-    var filesShareName: Bool { true }
 
     func marker(in comment: String, isAtLineStart: Bool) -> MigrationMarker.Reading { .comment }
 

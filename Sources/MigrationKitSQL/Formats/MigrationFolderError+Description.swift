@@ -83,6 +83,8 @@ extension MigrationFolderError: LocalizedError {
             "\(place): StatementBegin and StatementEnd don't match"
         case .environmentSubstitution(let place):
             "\(place): environment variables are not replaced in a migration"
+        case .placeholder(let name, let place):
+            "\(place): '\(name)' is a placeholder of Flyway, and is not replaced by a value here"
         case .misplacedNoTransaction(let place):
             "\(place): '-- no-transaction' must be exactly that, on the first line"
         case .unknownMetadata(let place):
@@ -113,7 +115,8 @@ extension MigrationFolderError: LocalizedError {
             .unreadableBatch(let place), .besideBatch(let place), .notForBatches(_, let place),
             .misplacedCheck(_, let place), .emptyCheck(let place), .noQuery(let place),
             .unbalancedStatement(let place),
-            .environmentSubstitution(let place), .misplacedNoTransaction(let place),
+            .environmentSubstitution(let place), .placeholder(_, let place),
+            .misplacedNoTransaction(let place),
             .unknownMetadata(let place):
             place
         }
@@ -157,7 +160,7 @@ extension MigrationFolderError: LocalizedError {
             where U files are applied, too, rename it to V.
             """
         case .downWithoutUp:
-            "Give both files the same name before '.up.sql' and '.down.sql'."
+            "Give it the number of the migration that it undoes, or remove it."
         case .missing:
             "The link's target doesn't exist. Correct the link, or remove it."
         case .unreadable, .notARegularFile:
@@ -236,6 +239,12 @@ extension MigrationFolderError: LocalizedError {
                 + "aren't needed."
         case .environmentSubstitution:
             "Write the values into the file and remove the line. A migration must be the same wherever it runs."
+        case .placeholder(let name, _):
+            """
+            Write the value into the file. Where Flyway has applied it, its checksum differs then: record \
+            the migration by a baseline instead of adopting Flyway's table. If it is text, as in refinery \
+            or with Flyway's placeholderReplacement=false, write: '$' || '\(name.dropFirst())'
+            """
         case .misplacedNoTransaction:
             "Make it the first line of the file, or remove it."
         case .unknownMetadata:
