@@ -151,7 +151,7 @@ extension StoreCommand {
             let writer = try open(path, in: context)
             let schema = try writer.read { db in
                 // Another tool's record may have any name.
-                try read(db).ignoring(tables: MigrationTool.found(in: db).map(\.table))
+                try read(db).ignoring(tables: MigrationTool.recordTables(in: db))
             }
             return ComparedSchema(source: source, schema: schema, database: writer)
         }

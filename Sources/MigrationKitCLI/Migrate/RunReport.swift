@@ -220,7 +220,7 @@ extension OpenStore {
     private var isUnmanaged: Bool {
         let isUnmanaged = try? writer.read { db in
             try runner.migrator.appliedIdentifiers(db).isEmpty
-                && !GRDBSchemaSnapshotProvider.snapshot(of: db).isEmpty
+                && !SchemaObject.ownInAnyOrder(of: db).isEmpty
         }
         return isUnmanaged ?? false
     }

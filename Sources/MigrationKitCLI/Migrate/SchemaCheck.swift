@@ -20,7 +20,7 @@ extension DriftOptions {
         // What an app or another tool counts in is no drift: no migration makes it, and dropping it
         // would break that program.
         ignoredIn = { db in
-            try MigrationTool.found(in: db).map(\.table)
+            try MigrationTool.recordTables(in: db)
                 + (folder?.counters(in: db).map(\.table) ?? [])
         }
         // The configuration of a program's own database has the functions that its steps use.

@@ -161,29 +161,49 @@ struct SchemaDumpCommand: DatabaseUsing {
         }
     }
 
+    /// What a dump makes of an empty database.
+    private struct LoadedDump {
+        let schema: DatabaseSchema
+        let migrations: Set<String>
+        /// `user_version` and `application_id`.
+        let numbers: [Int]
+
+        init(_ sql: [UInt8], path: String, in context: CommandContext) throws {
+            let dump = try SQLDump(sql, name: path)
+            let ignored = try context.ignoredTables([])
+            let queue = try DatabaseQueue(configuration: context.configurationOfSteps)
+            (schema, migrations, numbers) = try queue.write { db in
+                try dump.run(in: db)
+                return (
+                    try DatabaseSchema(of: db)
+                        .ignoring(tables: ignored + MigrationTool.recordTables(in: db)),
+                    try GRDBMigrationRunner(steps: []).appliedMigrationIdentifiers(in: db),
+                    try ["user_version", "application_id"].map {
+                        try Int.fetchOne(db, sql: "PRAGMA main.\($0)") ?? 0
+                    }
+                )
+            }
+        }
+    }
+
     /// Whether a file's SQL makes the same schema as a dump, in other words: SQLite adds quotes to a
-    /// name when a table is renamed. If the file records migrations, they are the same, too.
+    /// name when a table is renamed. If the file records migrations, they are the same, too, and so are
+    /// the numbers of the header. A file written by hand may leave out both.
     private func isSameSchema(
         _ file: [UInt8],
         _ text: String,
         path: String,
         in context: CommandContext
     ) -> Bool {
-        func load(_ sql: [UInt8]) throws -> (schema: DatabaseSchema, migrations: Set<String>) {
-            let dump = try SQLDump(sql, name: path)
-            return try DatabaseQueue(configuration: context.configurationOfSteps).write { db in
-                try dump.run(in: db)
-                let migrations = try GRDBMigrationRunner(steps: [])
-                    .appliedMigrationIdentifiers(in: db)
-                return (try DatabaseSchema(of: db), migrations)
-            }
-        }
         // The difference of the texts also shows what is wrong with a file that can't be loaded.
-        guard let found = try? load(file), let wanted = try? load(Array(text.utf8)),
+        guard let found = try? LoadedDump(file, path: path, in: context),
+            let wanted = try? LoadedDump(Array(text.utf8), path: path, in: context),
             let difference = try? SchemaDifference(from: found.schema, to: wanted.schema)
         else { return false }
+        let isByHand = found.migrations.isEmpty
         return difference.isEmpty
-            && (found.migrations.isEmpty || found.migrations == wanted.migrations)
+            && (isByHand || found.migrations == wanted.migrations)
+            && zip(found.numbers, wanted.numbers).allSatisfy { $0 == $1 || isByHand && $0 == 0 }
     }
 
     private func contents(of path: String, command: String) throws -> [UInt8] {

@@ -13,7 +13,7 @@ import MigrationKitCommon
 /// The migrations run on a new database in memory. The snapshot keeps the text of every `CREATE`
 /// statement as its author wrote it. Tables come first, then indexes, views and triggers, each kind
 /// sorted by name, so that the text can be loaded again. Internal tables of SQLite, GRDB or a
-/// virtual table are left out.
+/// virtual table are left out. `user_version` and `application_id` come before all, unless they are 0.
 public struct GRDBSchemaSnapshotProvider: SchemaSnapshotProvider, Sendable {
     private let configuration: Configuration
     private let migrate: @Sendable (DatabaseQueue) throws -> Void
@@ -52,7 +52,11 @@ public struct GRDBSchemaSnapshotProvider: SchemaSnapshotProvider, Sendable {
     /// - Returns: SQL that creates the schema; empty if there is none.
     /// - Throws: A `DatabaseError` if the schema can't be read.
     public static func snapshot(of db: Database) throws -> String {
-        try SchemaObject.own(of: db).map(\.sql).script
+        let numbers = try ["user_version", "application_id"].compactMap { name -> String? in
+            let number = try Int.fetchOne(db, sql: "PRAGMA main.\(name)") ?? 0
+            return number == 0 ? nil : "PRAGMA \(name) = \(number)"
+        }
+        return try (numbers + SchemaObject.own(of: db).map(\.sql)).script
     }
 }
 

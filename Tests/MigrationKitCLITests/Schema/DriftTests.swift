@@ -212,9 +212,38 @@ import Testing
             CREATE INDEX flyway_schema_history_s_idx ON flyway_schema_history (installed_rank);
             CREATE TABLE __diesel_schema_migrations (version); CREATE TABLE _sqlx_migrations (v);
             CREATE TABLE refinery_schema_history (version);
+            CREATE TABLE d1_migrations (id INTEGER PRIMARY KEY AUTOINCREMENT, name TEXT UNIQUE);
+            CREATE TABLE _yoyo_migration (migration_hash VARCHAR(64), PRIMARY KEY (migration_hash));
+            CREATE TABLE _yoyo_log (id VARCHAR(36), PRIMARY KEY (id));
+            CREATE TABLE _yoyo_version (version INT NOT NULL PRIMARY KEY);
+            CREATE TABLE yoyo_lock (locked INT DEFAULT 1, PRIMARY KEY (locked));
             """
         )
         try expectHealthy()
+    }
+
+    /// `migrations` is what an app may call a table of its own.
+    @Test func laravelsRecordIsKnownByItsColumns() throws {
+        try migrate()
+        _ = try tool.shell(
+            """
+            CREATE TABLE "migrations" ("id" integer primary key autoincrement not null, \
+            "migration" varchar not null, "batch" integer not null);
+            """
+        )
+        try expectHealthy()
+        let written = try tool.run(
+            ["schema-dump", "--migrations", tool.migrations]
+                + ["--output", tool.folder.path("schema.sql")]
+        )
+        #expect(written.status == 0, "\(written)")
+        let key = tool.opening
+        let compared = try tool.run(
+            ["schema-dump", "--check", tool.folder.path("schema.sql")] + key
+        )
+        #expect(compared.status == 0, "\(compared)")
+        _ = try tool.shell("ALTER TABLE migrations ADD COLUMN moved_at TEXT;")
+        #expect(try check()["ok"] as? Bool == false)
     }
 
     @Test func theDatabaseOfAnotherToolIsHealthyOnceItIsAdopted() throws {

@@ -84,6 +84,59 @@ import Testing
         #expect((migrated["applied"] as? [[String: Any]])?.count == 1)
     }
 
+    /// Other programs tell by these numbers what a file is.
+    @Test func numbersOfTheHeaderAreKept() throws {
+        try tool.write("0001_a", up: "CREATE TABLE a (x);\nPRAGMA user_version = 7;")
+        try tool.write("0002_b", up: "PRAGMA application_id = -559038737;")
+        try writeDump(of: tool.migrations)
+        let text = try String(contentsOfFile: dump, encoding: .utf8)
+        #expect(text.hasPrefix("PRAGMA user_version = 7;\n"), "\(text)")
+        let loaded = try load()
+        #expect(loaded.status == 0, "\(loaded)")
+        #expect(
+            try tool.shell("PRAGMA user_version; PRAGMA application_id;").contains(
+                "7\n-559038737"
+            )
+        )
+        for arguments in [["--migrations", tool.migrations], tool.opening] {
+            let check = ["schema-dump", "--check", dump] + arguments
+            #expect(try tool.run(check).status == 0)
+            // An older version of this tool has left them out.
+            let lines = text.split(separator: "\n").filter { !$0.hasPrefix("PRAGMA") }
+            try tool.folder.write("schema.sql", lines.joined(separator: "\n").utf8)
+            let compared = try tool.run(check)
+            #expect(compared.status == 3, "\(compared)")
+            #expect(compared.stdout.contains("+PRAGMA user_version = 7;"), "\(compared)")
+            let difference = try tool.run(
+                ["schema-diff", "--to", dump, "--exit-code", "--migrations", tool.migrations]
+            )
+            #expect(difference.status == 0, "\(difference)")
+            // What is written by hand need not have them, as it need not have the migrations.
+            try tool.folder.write("schema.sql", "create table a (x);".utf8)
+            #expect(try tool.run(check).status == 0)
+            try tool.folder.write("schema.sql", text.utf8)
+        }
+        let verified = try tool.onStore("verify")
+        #expect(verified.status == 0, "\(verified)")
+    }
+
+    @Test func dumpOfAnOlderVersionStillLoads() throws {
+        try tool.write("0001_a", up: "CREATE TABLE a (x);\nPRAGMA user_version = 7;")
+        let old = """
+            CREATE TABLE a (x);
+
+            -- The migrations that have led here.
+            CREATE TABLE grdb_migrations (identifier TEXT NOT NULL PRIMARY KEY);
+            INSERT INTO grdb_migrations (identifier) VALUES
+                ('0001_a');
+
+            """
+        try tool.folder.write("schema.sql", old.utf8)
+        let loaded = try load()
+        #expect(loaded.status == 0, "\(loaded)")
+        #expect(try tool.shell("PRAGMA user_version;").contains("0"))
+    }
+
     @Test func whatIsThereAlreadyStays() throws {
         try tool.writeItems()
         try writeDump(of: tool.migrations)
