@@ -212,9 +212,7 @@ public enum MigrationCLI {
                 if let named = command as? any DatabaseCommand {
                     command = try named.withArgument(in: context)
                 }
-                if let command = command as? any DatabaseUsing {
-                    try command.database.file.extensions.forEach(SQLiteExtensions.use)
-                }
+                try (command as? any ExtensionUsing)?.extensions.use()
                 try command.run(in: context)
             } else {
                 // The root and `help` only throw a help text.

@@ -175,6 +175,16 @@ import Testing
             extensionPath
         )
         #expect(!lint.stdout.contains("'shout'"), "\(lint)")
+        let without = try tool.run("test", "--migrations", tool.migrations)
+        #expect(without.status == 3 && without.stdout.contains("shout"), "\(without)")
+        let test = try tool.run(
+            "test",
+            "--migrations",
+            tool.migrations,
+            "--extension",
+            extensionPath
+        )
+        #expect(test.status == 0, "\(test)")
     }
 
     @Test func whatIsNoExtensionIsRefused() throws {

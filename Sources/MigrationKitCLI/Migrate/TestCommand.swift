@@ -5,7 +5,7 @@ import MigrationKitGRDB
 import MigrationKitSQL
 import MigrationKitTestSupport
 
-struct TestCommand: MigrationsCommand {
+struct TestCommand: MigrationsCommand, ExtensionUsing {
     static var configuration: CommandConfiguration {
         CommandConfiguration(
             commandName: "test",
@@ -59,6 +59,7 @@ struct TestCommand: MigrationsCommand {
 
     @OptionGroup(title: "Migrations") var tests: TestsOptions
     @OptionGroup(title: "Migrations") var migrations: MigrationsOptions
+    @OptionGroup(title: "Migrations") var extensions: ExtensionOptions
 
     var isReport: Bool { true }
 

@@ -47,10 +47,14 @@ extension DatabaseFileOptions: DatabaseNaming {
 }
 
 /// A command with the options that name a database.
-protocol DatabaseUsing: ContextCommand {
+protocol DatabaseUsing: ExtensionUsing {
     associatedtype DatabaseOptions: DatabaseNaming
 
     var database: DatabaseOptions { get }
+}
+
+extension DatabaseUsing {
+    var extensions: ExtensionOptions { database.file.extensions }
 }
 
 /// A command whose only object is a database, which may be a plain argument.

@@ -65,15 +65,7 @@ struct DatabaseFileOptions: ParsableArguments {
     )
     var cipherSalt: CipherSalt?
 
-    @Option(
-        name: .customLong("extension"),
-        help: ArgumentHelp(
-            "Load an extension of SQLite, which has functions or tokenizers of the schema.",
-            valueName: "path"
-        ),
-        completion: .file(extensions: ["so"])
-    )
-    var extensions: [String] = []
+    @OptionGroup var extensions: ExtensionOptions
 
     /// The path from the option, the environment or the settings file, or that of the host's own
     /// store; `nil` if none is given.
