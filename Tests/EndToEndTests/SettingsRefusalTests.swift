@@ -132,6 +132,54 @@ import Testing
         )
     }
 
+    /// A change that is checked could have any file read, and its names printed.
+    @Test(arguments: ["../outside/private.toml", "../outside/migrationkit.toml", ".env"])
+    func linkOutOfTheRepositoryIsNotRead(target: String) throws {
+        let secret = "HUSH_TOKEN = 'hush-hush'\n[hush-section]\nhush = 1\n"
+        let inside = try SettingsFolder()
+        try inside.folder.makeFolder("outside")
+        try inside.folder.makeFolder("repository")
+        try inside.git(["init", "--quiet", "repository"])
+        for place in [
+            "outside/private.toml", "outside/migrationkit.toml", "repository/.env",
+        ] {
+            try inside.folder.write(place, secret.utf8)
+        }
+        #expect(symlink(target, inside.folder.path("repository/migrationkit.toml")) == 0)
+        for command in [
+            ["status"], ["status", "--show-settings"], ["lint"], ["schema-dump"], ["test"],
+            ["plan", "--json"],
+        ] {
+            let result = try TestSupport.run(
+                "/usr/bin/env",
+                ["-C", inside.folder.path("repository"), builtExecutable("migrationkit-cli")]
+                    + command,
+                environment: inside.tool.environment,
+                newSession: true
+            )
+            #expect(result.status == 77, "\(result)")
+            #expect(
+                result.stderr.contains(
+                    "migrationkit.toml is or passes a link that leads out of the repository"
+                ),
+                "\(result)"
+            )
+            #expect(!result.description.lowercased().contains("hush"), "\(result)")
+        }
+        // A person who names it has seen it.
+        try inside.folder.write("outside/private.toml", "lock-timeout = 5\n".utf8)
+        let named = try inside.run("status", "--show-settings", "--config", "outside/private.toml")
+        #expect(named.status == 0, "\(named)")
+    }
+
+    @Test func linkToSettingsOfTheSameRepositoryIsRead() throws {
+        try here.git(["init", "--quiet"])
+        try here.folder.makeFolder("shared")
+        try here.write("lock-timeout = 5", to: "shared/migrationkit.toml")
+        #expect(symlink("shared/migrationkit.toml", here.folder.path("migrationkit.toml")) == 0)
+        #expect(try here.setting("lock-timeout").value == "5")
+    }
+
     @Test func brokenTextHasItsPlace() throws {
         try here.write("lock-timeout = 5", "db-path = hush")
         try expectRefusal(

@@ -162,7 +162,9 @@ import Testing
         try project.folder.makeFolder("mine/.git")
         try write("mine/below/deep", "db-path = 'notes.db'")
         let file = project.folder.path("mine/below/deep/migrationkit.toml")
-        let own = project.folder.path("own.toml")
+        // A link out of the repository, or to another name, is refused whoever made it.
+        try project.folder.makeFolder("mine/own")
+        let own = project.folder.path("mine/own/migrationkit.toml")
         try FileManager.default.moveItem(atPath: file, toPath: own)
         for (place, name) in [("mine", "../../"), ("mine/below/deep", "")] {
             let link = project.folder.path("\(place)/migrationkit.toml")

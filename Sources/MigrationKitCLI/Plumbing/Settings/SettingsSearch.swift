@@ -19,7 +19,8 @@ struct SettingsSearch {
     /// Reads the file of the working folder, or of the nearest folder above it that has one.
     ///
     /// - Returns: `nil` if there is none.
-    /// - Throws: ``SettingsFileError``. A file that may not be used ends the search.
+    /// - Throws: ``SettingsFileError``; ``CommandError`` for a link that leads out of the repository. A
+    ///   file that may not be used ends the search.
     func file() throws -> SettingsFile? {
         for folder in folders {
             if let file = try file(in: folder) { return file }
@@ -74,6 +75,8 @@ struct SettingsSearch {
         }
         let doubt = try doubt(of: path, status, entry: entry, in: folder)
         if let doubt, !acceptsOthers { throw doubt }
+        // Errors quote names of the file, and `--show-settings` its values.
+        if isLink { try Repository.refuseLink(path) }
         var file = try SettingsFile.read(descriptor, path, home: home, keys: keys)
         file.doubt = doubt
         return file
