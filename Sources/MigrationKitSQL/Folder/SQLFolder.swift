@@ -47,7 +47,7 @@ struct SQLFolder {
             case .folder:
                 try checkPlace(of: name)
                 let folder = subfolder(name)
-                if !mayBeDiesels, try folder.has("up.sql") {
+                if !mayBeDiesels, (try? folder.has("up.sql")) == true {
                     onlyOfDiesel.append(.unsupportedFile(.unnumberedFolder, file: name))
                 }
                 return try MigrationFormat.implementations.flatMap {
