@@ -11,7 +11,8 @@ import Testing
 
             `rehearse` applies the pending migrations to a copy of the real database, so that you know
             beforehand whether they succeed, how long they take, and how much room they need. The database
-            itself is only read.
+            itself is only read. If a program was stopped while it wrote, so that SQLite would undo its change on
+            opening, the database is refused (`needsRecovery`).
 
             A test makes this page: it runs the commands, and shows what they print.
 

@@ -163,7 +163,7 @@ extension StoreCommand {
         options.file.dbPath = path
         return try context.open(
             options,
-            for: .read,
+            for: .examine,
             isPlaintext: encryption.noEncryption
         ).writer
     }

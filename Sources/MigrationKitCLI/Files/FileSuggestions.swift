@@ -134,6 +134,14 @@ extension EncryptedDatabaseError: ToolSuggesting {
             To go on without it, give it another name:
               mv \(journal.shellPath) \((journal + ".kept").shellPath)
             """
+        case .needsRecovery(let path):
+            """
+            A program was stopped while it wrote, and SQLite undoes that change as soon as the file is \
+            opened for writing. So it was not opened, and nothing was changed. Start that program again, \
+            or let this tool undo it:
+              \(Program.name) status --db-path \(path.shellWord)
+            Or copy the database and its journal, and use the copy.
+            """
         default:
             recoverySuggestion
         }

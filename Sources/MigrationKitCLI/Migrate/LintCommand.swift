@@ -169,7 +169,7 @@ struct LintCommand: StoreCommand, DatabaseCommand {
             return LintResult(report: try report(of: lint, in: context), folder: loaded.folder)
         }
         // Also with --pending: a mistyped path must not look like a database that is new.
-        let store = try openStore(loaded, for: .read, in: context)
+        let store = try openStore(loaded, for: .examine, in: context)
         if pending {
             lint.selection = Set(try store.runner.pendingMigrationIdentifiers(in: store.writer))
         }

@@ -93,6 +93,7 @@ extension EncryptedStore {
         opening.isForReading = options.opensForReading
         opening.isReadOnly = options.isReadOnly || opening.isReadOnly
         opening.isForCopying = options.isForCopying
+        opening.refusesRecovery = options.refusesRecovery
         if !options.isPlaintext {
             try EncryptedDatabase.check(
                 path,

@@ -133,6 +133,7 @@ public struct MigrationCLIHost: Sendable {
         opening.isForReading = options.opensForReading
         opening.isReadOnly = options.isReadOnly
         opening.isForCopying = options.isForCopying
+        opening.refusesRecovery = options.refusesRecovery
         opening.acceptsDoubleQuotedStringLiterals = options.acceptsDoubleQuotedStrings
         return try options.open(path, opening)
     }

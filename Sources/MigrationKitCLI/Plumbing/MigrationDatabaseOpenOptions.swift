@@ -71,6 +71,9 @@ public struct MigrationDatabaseOpenOptions: Equatable, Sendable {
     /// Whether it is opened only to be copied, and the key's item and record are left as they are.
     var isForCopying = false
 
+    /// Whether a file is refused in which SQLite would undo an unfinished change.
+    var refusesRecovery = false
+
     /// Whether a name in double quotes that names nothing is a string, as in SQLite's own shell.
     var acceptsDoubleQuotedStrings = false
 

@@ -3,6 +3,9 @@ enum Purpose: Equatable {
     /// To show what is in it.
     case read
 
+    /// To read its schema and rows for something else, and to leave the file as it is.
+    case examine
+
     /// To run SQL of the user, on a connection that can't write.
     case query
 
@@ -28,7 +31,7 @@ enum Purpose: Equatable {
     /// Whether nothing is written, so that a database that can't be written is accepted.
     var onlyReads: Bool {
         switch self {
-        case .read, .query, .shell, .plan, .rehearse, .change(isTried: true),
+        case .read, .examine, .query, .shell, .plan, .rehearse, .change(isTried: true),
             .create(isTried: true):
             true
         case .change, .create, .fill: false
@@ -42,9 +45,12 @@ enum Purpose: Equatable {
     var losesHiddenCommits: Bool {
         switch self {
         case .shell, .rehearse, .change, .create: true
-        case .read, .query, .plan, .fill: false
+        case .read, .examine, .query, .plan, .fill: false
         }
     }
+
+    /// Whether even a change that a stopped program has left is not undone.
+    var leavesFile: Bool { self == .examine || self == .rehearse }
 
     /// Whether a missing file is made.
     var createsFile: Bool {
@@ -66,6 +72,7 @@ extension MigrationDatabaseOpenOptions {
         options.opensForReading = purpose.onlyReads
         options.isReadOnly = purpose.forbidsWriting
         options.isForCopying = purpose == .rehearse
+        options.refusesRecovery = purpose.leavesFile
         return options
     }
 }

@@ -114,7 +114,7 @@ struct SchemaDumpCommand: DatabaseUsing {
         context.settingsSource.use(migrations.config)
         let writer = try context.open(
             database,
-            for: .read,
+            for: .examine,
             isPlaintext: encryption.noEncryption
         ).writer
         let applied = try GRDBMigrationRunner(steps: []).appliedMigrationIdentifiers(in: writer)

@@ -148,6 +148,10 @@ extension EncryptedDatabase {
         /// rotation of the key, and the record of the item that has it, are left as they are.
         package var isForCopying = false
 
+        /// Whether a file is refused if a program was stopped while it wrote: SQLite would undo that
+        /// change when it opens the file.
+        package var refusesRecovery = false
+
         /// How the file is or will be encrypted. Ignored for a plaintext database.
         public var cipher: CipherSettings
 

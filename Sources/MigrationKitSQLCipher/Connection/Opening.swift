@@ -35,6 +35,7 @@ package struct Opening {
             throw EncryptedDatabaseError.otherSettings(path: file.path, cipher: options.cipher)
         }
         var look = try file.look()
+        if options.refusesRecovery, try look.hasRollbackJournal { try checkIsSettled() }
         if options.isForReading, look.size ?? 0 > 1, try look.isUnwritable {
             return try read(look, connect)
         }
@@ -49,6 +50,16 @@ package struct Opening {
             }
             throw error
         }
+    }
+
+    /// Throws if SQLite would undo an unfinished change on opening. A journal alone doesn't say so: another
+    /// program may be writing. A connection that can't write finds out under SQLite's own lock.
+    private func checkIsSettled() throws {
+        var options = options
+        (options.isReadOnly, options.isForReading, options.refusesRecovery) = (true, false, false)
+        try Opening(path: file.path, key: key, options: options)
+            .run { try DatabaseQueue(path: $0, configuration: $1) }
+            .close()
     }
 
     private func connect<Writer: DatabaseWriter>(
