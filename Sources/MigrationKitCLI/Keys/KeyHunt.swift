@@ -73,9 +73,6 @@ struct KeyHunt {
             triedCount: tried.count,
             locked: locked,
             sealed: tried.filter(\.isOfSafeStorage).map(\.place),
-            untriedCount: tried.reduce(0) {
-                $0 + max(0, $1.readings.count - Self.mostUnusualReadings)
-            },
             record: KeyRecord(besideDatabase: path)?.sentence(in: store)
         )
     }
@@ -166,14 +163,12 @@ extension CommandError {
     /// - Parameters:
     ///   - locked: The collections that could not be searched.
     ///   - sealed: The places of what Chromium's safeStorage has encrypted.
-    ///   - untriedCount: How many meanings of texts were only tried with usual settings.
     ///   - record: Who stored the key, in a sentence; `nil` if that isn't known.
     fileprivate static func noKeyOpens(
         _ path: String,
         triedCount: Int,
         locked: [String],
         sealed: [KeyCandidate.Place],
-        untriedCount: Int,
         record: String?
     ) -> CommandError {
         let tried =
@@ -195,25 +190,16 @@ extension CommandError {
             ErrorCode("noKeyOpens", .unavailable),
             tried,
             (record.map { "\($0).".printable + "\n" } ?? "") + sealed.map(Self.sealedText).joined()
-                + (untriedCount == 0 ? "" : Self.untriedText(untriedCount))
-                    + """
-                    Give files that may have the key, or a folder of them, with --key-file. If you have a \
-                    recovery copy: '\(Program.name) key import'. A backup of the home has the old keyring: \
-                    see the page Keys.md of the documentation.
-                    If the file has settings of its own, give them: --cipher-compatibility, \
-                    --cipher-page-size, --kdf-iterations, --kdf-algorithm, --hmac-algorithm. A file of SQLite3 \
-                    Multiple Ciphers with its setting legacy looks like one of another key.
-                    '\(Program.name) inspect' reports what the file is.
-                    """
+                + """
+                Give files that may have the key, or a folder of them, with --key-file. If you have a \
+                recovery copy: '\(Program.name) key import'. A backup of the home has the old keyring: \
+                see the page Keys.md of the documentation.
+                If the file has settings of its own, give them: --cipher-compatibility, \
+                --cipher-page-size, --kdf-iterations, --kdf-algorithm, --hmac-algorithm. A file of SQLite3 \
+                Multiple Ciphers with its setting legacy looks like one of another key.
+                '\(Program.name) inspect' reports what the file is.
+                """
         )
-    }
-
-    private static func untriedText(_ count: Int) -> String {
-        """
-        \(counted(count, "further reading")) of long texts were tried with the usual settings only. If the \
-        key is a line of a long file, give it in a file of its own.
-
-        """
     }
 
     /// <https://www.electronjs.org/docs/latest/api/safe-storage>
