@@ -49,6 +49,42 @@ import Testing
             demands: [.check]
         ),
         Pair(
+            name: "a CHECK that allows fewer texts, in a key",
+            from: "CREATE TABLE t (a TEXT PRIMARY KEY NOT NULL CHECK (a IN ('x', 'y', 'z')))",
+            to: "CREATE TABLE t (a TEXT PRIMARY KEY NOT NULL CHECK (a IN ('x', 'y')))",
+            demands: [.check]
+        ),
+        Pair(
+            name: "a CHECK on the rowid",
+            from: "CREATE TABLE t (id INTEGER PRIMARY KEY, a TEXT)",
+            to: "CREATE TABLE t (id INTEGER PRIMARY KEY CHECK (id > 0), a TEXT)",
+            demands: [.check]
+        ),
+        Pair(
+            name: "a unique index on joined texts",
+            from: "CREATE TABLE t (id INTEGER PRIMARY KEY, a TEXT, b TEXT, UNIQUE (a, b))",
+            to: """
+                CREATE TABLE t (id INTEGER PRIMARY KEY, a TEXT, b TEXT, UNIQUE (a, b));
+                CREATE UNIQUE INDEX i ON t (a || b)
+                """,
+            demands: [.unique]
+        ),
+        Pair(
+            name: "a unique index on a part of a text",
+            from: "CREATE TABLE t (id INTEGER PRIMARY KEY, a TEXT NOT NULL UNIQUE)",
+            to: """
+                CREATE TABLE t (id INTEGER PRIMARY KEY, a TEXT NOT NULL UNIQUE);
+                CREATE UNIQUE INDEX i ON t (substr(a, 1, 10))
+                """,
+            demands: [.unique]
+        ),
+        Pair(
+            name: "a text that becomes the rowid",
+            from: "CREATE TABLE t (id TEXT PRIMARY KEY NOT NULL, a TEXT)",
+            to: "CREATE TABLE t (id INTEGER PRIMARY KEY, a TEXT)",
+            demands: [.fits, .unique]
+        ),
+        Pair(
             name: "NOT NULL",
             from: "CREATE TABLE t (id INTEGER PRIMARY KEY, a TEXT)",
             to: "CREATE TABLE t (id INTEGER PRIMARY KEY, a TEXT NOT NULL)",

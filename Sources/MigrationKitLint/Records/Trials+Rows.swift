@@ -33,7 +33,9 @@ extension Trials {
         _ table: SchemaModel.Table
     ) -> AnySequence<[String]> {
         let columns = demand.columns.compactMap(table.column).filter { $0.generated == nil }
-        let changes = changes(of: columns, table, literalsIn: demand.countQuery ?? "")
+        // What a former CHECK names is allowed.
+        let texts = [demand.countQuery ?? ""] + table.checks.map(\.expression.text)
+        let changes = changes(of: columns, table, literalsIn: texts.joined(separator: " "))
         let others = changes.lazy.map { [$0] }
         let pairs = changes.lazy.flatMap { first in changes.lazy.map { [first, $0] } }
             .prefix(Self.maximumPairs)
@@ -88,7 +90,12 @@ extension Trials {
         let isLast = "(\(list)) = (SELECT \(list) FROM \(name) ORDER BY \(last) LIMIT 1)"
         let two = "DELETE FROM \(name) WHERE NOT (\(isFirst)) AND NOT (\(isLast))"
         guard list != "" else { return [[all]] }
-        return [[all]]
+        // What an expression may join to the same text.
+        let parts = zip(columns, [("'ab'", "'a'"), ("'c'", "'bc'")]).map { column, values in
+            let column = GRDBMigrationSQLHelpers.quoted(column.name)
+            return "\(column) = CASE WHEN \(isFirst) THEN \(values.0) ELSE \(values.1) END"
+        }
+        return [[all], [two, "UPDATE \(name) SET \(parts.joined(separator: ", "))"]]
             + columns.flatMap { column in
                 Self.nearlyEqual.map { one, other in
                     let quoted = GRDBMigrationSQLHelpers.quoted(column.name)
@@ -102,6 +109,7 @@ extension Trials {
     private static let nearlyEqual = [
         ("'ab'", "'AB'"), ("'ab'", "'ab '"), ("1", "'1'"), ("1", "1.0"), ("'1'", "'1.0'"),
         ("'1'", "' 1'"), ("0.5", "'0.5'"), ("0", "NULL"), ("''", "NULL"), ("0", "''"),
+        ("'2024-01-01 10:00'", "'2024-01-01 11:00'"), ("'a-b'", "'ab'"), ("'a b'", "'ab'"),
     ]
 
     private static func variants(of column: String) -> [String] {

@@ -33,6 +33,14 @@ struct RowFill {
         for table in parentsFirst(tables) where !table.isVirtual {
             try fill(table, until: end)
         }
+        // No trigger may have done it, if the app does.
+        for index in schema.tables.values {
+            guard let content = index.contentTable, tables.contains(content.foldedName) else {
+                continue
+            }
+            let name = GRDBMigrationSQLHelpers.quoted(index.name)
+            database.execute("INSERT INTO main.\(name) (\(name)) VALUES ('rebuild')")
+        }
     }
 
     private func parentsFirst(_ names: Set<String>) -> [SchemaModel.Table] {

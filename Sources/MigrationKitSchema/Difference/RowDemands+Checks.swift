@@ -84,6 +84,12 @@ extension RowDemands {
     ) -> String?? {
         guard let types = Self.strictTypes[column.type.uppercased()] else { return nil }
         let before = match.oldColumn(of: column.name, in: new)
+        // A rowid is an integer.
+        if let before, old.isRowID(before), values[new.name, column.name] == nil,
+            column.generated == nil, column.affinity == .integer
+        {
+            return nil
+        }
         let condition = value(of: column, in: new, old).map { "typeof(\($0)) NOT IN (\(types))" }
         if before != nil, column.generated == nil, values[new.name, column.name] == nil {
             // A column whose type changes has a hazard of its own.
