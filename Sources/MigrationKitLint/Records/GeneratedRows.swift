@@ -62,3 +62,23 @@ package final class GeneratedRows {
         return (try scratch.plainCopy(), tables, empty.sorted())
     }
 }
+
+extension SchemaModel.Table {
+    /// The statement that makes generated rows equal, or gives them NULLs, as far as no key refuses it.
+    func change(_ kind: GeneratedRows.Kind) -> String? {
+        let unique = Set(
+            (primaryKey + uniques.flatMap { $0.columns.map(\.text) }).map(\.foldedName)
+        )
+        let name = "main.\(GRDBMigrationSQLHelpers.quoted(name))"
+        let values = columns.filter { column in
+            column.generated == nil && !column.isHidden && !unique.contains(column.name.foldedName)
+                && (kind == .equal || !column.isNotNull)
+        }.map { column in
+            let column = GRDBMigrationSQLHelpers.quoted(column.name)
+            let value = kind == .equal ? "(SELECT \(column) FROM \(name) LIMIT 1)" : "NULL"
+            return "\(column) = \(value)"
+        }
+        guard kind != .different, !values.isEmpty else { return nil }
+        return "UPDATE OR IGNORE \(name) SET \(values.joined(separator: ", "))"
+    }
+}

@@ -3,6 +3,43 @@ import MigrationKitGRDB
 // What a statement with a SELECT reads, from its words.
 
 extension ParsedStatement {
+    /// `INSERT OR IGNORE`, `OR REPLACE` or `ON CONFLICT ... DO NOTHING`.
+    var hasConflictClause: Bool {
+        guard case .insert(_, let conflict) = kind else { return false }
+        let isUpsert = zip(words, words.dropFirst()).contains {
+            $0.depth == 0 && $0.keyword == "DO" && $1.keyword == "NOTHING"
+        }
+        return isUpsert || ["IGNORE", "REPLACE"].contains(conflict)
+    }
+
+    /// Whether a `SELECT` may leave rows out.
+    var filtersRows: Bool {
+        let outer = words.filter { $0.depth == 0 }
+        let filters: Set = ["DISTINCT", "GROUP", "HAVING", "LIMIT", "INTERSECT", "EXCEPT"]
+        return outer.indices.contains { place in
+            guard let keyword = outer[place].keyword else { return false }
+            let next = outer.indices.contains(place + 1) ? outer[place + 1].text.uppercased() : nil
+            switch keyword {
+            // SQLite's own advice before an upsert: https://www.sqlite.org/lang_upsert.html
+            case "WHERE": return !["TRUE", "1"].contains(next)
+            case "JOIN": return !outer[..<place].suffix(2).contains { $0.keyword == "LEFT" }
+            default: return filters.contains(keyword)
+            }
+        }
+    }
+
+    /// Whether a query in it, at any depth, may give fewer rows than it reads.
+    var mayLeaveOutRows: Bool {
+        let filters: Set = [
+            "WHERE", "JOIN", "DISTINCT", "GROUP", "HAVING", "LIMIT", "INTERSECT", "EXCEPT",
+        ]
+        return words.indices.contains { place in
+            guard let keyword = words[place].keyword else { return false }
+            guard keyword == "UNION" else { return filters.contains(keyword) }
+            return !words.indices.contains(place + 1) || words[place + 1].keyword != "ALL"
+        }
+    }
+
     /// The words after the first `SELECT` that isn't in parentheses, that one included.
     private var selection: ArraySlice<SQLTokens.Token> {
         words.drop { $0.depth > 0 || $0.keyword != "SELECT" }

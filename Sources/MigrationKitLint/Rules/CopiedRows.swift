@@ -100,41 +100,9 @@ enum CopiedRows {
     }
 }
 
-extension SchemaModel.Table {
-    /// The statement that makes generated rows equal, or gives them NULLs, as far as no key refuses it.
-    func change(_ kind: GeneratedRows.Kind) -> String? {
-        let unique = Set(
-            (primaryKey + uniques.flatMap { $0.columns.map(\.text) }).map(\.foldedName)
-        )
-        let name = "main.\(GRDBMigrationSQLHelpers.quoted(name))"
-        let values = columns.filter { column in
-            column.generated == nil && !column.isHidden && !unique.contains(column.name.foldedName)
-                && (kind == .equal || !column.isNotNull)
-        }.map { column in
-            let column = GRDBMigrationSQLHelpers.quoted(column.name)
-            let value = kind == .equal ? "(SELECT \(column) FROM \(name) LIMIT 1)" : "NULL"
-            return "\(column) = \(value)"
-        }
-        guard kind != .different, !values.isEmpty else { return nil }
-        return "UPDATE OR IGNORE \(name) SET \(values.joined(separator: ", "))"
-    }
-}
-
 extension ParsedStatement {
     /// What it copies goes into rows that are there, so that their number says nothing.
     fileprivate var isUpdate: Bool {
         if case .update = kind { true } else { false }
-    }
-
-    /// Whether a query in it, at any depth, may give fewer rows than it reads.
-    var mayLeaveOutRows: Bool {
-        let filters: Set = [
-            "WHERE", "JOIN", "DISTINCT", "GROUP", "HAVING", "LIMIT", "INTERSECT", "EXCEPT",
-        ]
-        return words.indices.contains { place in
-            guard let keyword = words[place].keyword else { return false }
-            guard keyword == "UNION" else { return filters.contains(keyword) }
-            return !words.indices.contains(place + 1) || words[place + 1].keyword != "ALL"
-        }
     }
 }

@@ -288,30 +288,3 @@ extension Rebuild {
             }
     }
 }
-
-extension ParsedStatement {
-    /// `INSERT OR IGNORE`, `OR REPLACE` or `ON CONFLICT ... DO NOTHING`.
-    var hasConflictClause: Bool {
-        guard case .insert(_, let conflict) = kind else { return false }
-        let isUpsert = zip(words, words.dropFirst()).contains {
-            $0.depth == 0 && $0.keyword == "DO" && $1.keyword == "NOTHING"
-        }
-        return isUpsert || ["IGNORE", "REPLACE"].contains(conflict)
-    }
-
-    /// Whether a `SELECT` may leave rows out.
-    var filtersRows: Bool {
-        let outer = words.filter { $0.depth == 0 }
-        let filters: Set = ["DISTINCT", "GROUP", "HAVING", "LIMIT", "INTERSECT", "EXCEPT"]
-        return outer.indices.contains { place in
-            guard let keyword = outer[place].keyword else { return false }
-            let next = outer.indices.contains(place + 1) ? outer[place + 1].text.uppercased() : nil
-            switch keyword {
-            // SQLite's own advice before an upsert: https://www.sqlite.org/lang_upsert.html
-            case "WHERE": return !["TRUE", "1"].contains(next)
-            case "JOIN": return !outer[..<place].suffix(2).contains { $0.keyword == "LEFT" }
-            default: return filters.contains(keyword)
-            }
-        }
-    }
-}
