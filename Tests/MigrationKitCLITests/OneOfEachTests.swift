@@ -40,7 +40,7 @@ import Testing
         // With one key and one setting: before SQLite opens the file, and of a file that is open already.
         #expect(
             files(with: "DatabaseHeader(decrypting:") == [
-                "KeyTrial", "FileInspection", "LockedSource",
+                "KeyTrial", "KeyTrial+OtherCipher", "FileInspection", "LockedSource",
             ]
         )
     }

@@ -91,9 +91,6 @@ extension SchemaModel {
 }
 
 extension SchemaModel.Table {
-    /// The table that a full-text table reads its content from; `nil` if it has its own.
-    var contentTable: String? { isVirtual ? VirtualTableText(sql)?.contentTable : nil }
-
     /// Whether it is a virtual table that only indexes the rows of another one.
     var holdsNoRowsOfItsOwn: Bool {
         isVirtual && SQLTokens(sql).meaning.contains("content =")

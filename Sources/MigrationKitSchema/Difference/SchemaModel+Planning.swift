@@ -58,8 +58,8 @@ extension SchemaModel.Table {
         return !refers && value.isLiteral && !value.meaning.hasPrefix("current_")
     }
 
-    /// The table with the content of a full-text index.
-    var contentTable: String? { isVirtual ? VirtualTableText(sql)?.contentTable : nil }
+    /// The table that a full-text table reads its content from; `nil` if it has its own.
+    package var contentTable: String? { isVirtual ? VirtualTableText(sql)?.contentTable : nil }
 }
 
 extension SchemaModel.Column {

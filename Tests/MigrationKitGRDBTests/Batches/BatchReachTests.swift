@@ -35,6 +35,7 @@ import Testing
         INSERT INTO pair SELECT i % 9, i, NULL FROM (SELECT id AS i FROM address);
         INSERT INTO cities SELECT 'z' || id, 'name ' || id, id FROM address WHERE id < 9;
         INSERT INTO tree SELECT id, nullif(id - 1, 0), NULL FROM address WHERE id < 20;
+        INSERT INTO found (rowid, city) SELECT id, city FROM address WHERE id < 3;
         """
 
     private static let oneMain = """

@@ -270,7 +270,10 @@ import Testing
             []
         ),
         (titlesOfNotes + titleIsGone + "INSERT INTO w (w) VALUES ('rebuild')", []),
-        (titlesOfNotes + titleIsGone, ["the new trigger 't' may refuse changes of 'note'"]),
+        (
+            titlesOfNotes + titleIsGone + "INSERT INTO w (rowid, title) VALUES (1, 'a')",
+            ["the new trigger 't' may refuse changes of 'note'"]
+        ),
         (
             titlesOfNotes
                 + "INSERT INTO w (w) VALUES ('rebuild'); CREATE TRIGGER t AFTER UPDATE ON note "
