@@ -271,8 +271,10 @@ import Testing
         ),
         (titlesOfNotes + titleIsGone + "INSERT INTO w (w) VALUES ('rebuild')", []),
         (
-            titlesOfNotes + titleIsGone + "INSERT INTO w (rowid, title) VALUES (1, 'a')",
-            ["the new trigger 't' may refuse changes of 'note'"]
+            "CREATE VIRTUAL TABLE w USING fts5 (id, content = counted, content_rowid = id); "
+                + "CREATE TRIGGER t AFTER DELETE ON counted BEGIN "
+                + "INSERT INTO w (w, rowid, id) VALUES ('delete', old.id, old.id); END",
+            ["the new trigger 't' may refuse changes of 'counted'"]
         ),
         (
             titlesOfNotes
