@@ -221,6 +221,8 @@ extension String {
             // What is known of the engine depends on which it is.
             .replacing(/(?m)^note: the SQLite in this program has faults .+\n( +.+\n)*/, with: "")
             .replacing(/(?m)^Its faults .+\n( {10,}.+\n)?/, with: "")
+            // It depends on how busy the machine is.
+            .replacing(/(?m)^looking for the salt: .+\n/, with: "")
             .replacing(/"engineFaults":\[[^\]]*\]/, with: #""engineFaults":["wal-reset"]"#)
             .replacing(/(?m)^Known faults of this engine:\n( .+\n)*/, with: "")
             .replacing(
