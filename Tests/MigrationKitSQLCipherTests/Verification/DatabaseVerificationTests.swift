@@ -30,8 +30,8 @@ import Testing
             checks.map(\.name) == ["file_modes", "write_ahead_log", "open"]
                 + (isEncrypted ? ["cipher_integrity_check"] : [])
                 + [
-                    "quick_check", "foreign_key_check", "integrity_check", "row_constraints",
-                    "virtual_tables",
+                    "quick_check", "foreign_key_check", "full_text", "integrity_check",
+                    "row_constraints", "virtual_tables",
                 ]
         )
         #expect(try folder.databaseData() == before)
