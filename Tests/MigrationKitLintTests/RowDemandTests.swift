@@ -9,11 +9,11 @@ import Testing
 @Suite struct RowDemandTests {
     @Test func everyRequirementIsAHazardAndARule() {
         for requirement in RowDemand.Requirement.allCases {
-            #expect(SchemaHazard.Kind(rawValue: requirement.rawValue)?.mayRefuseRows == true)
-            #expect(LintRule(rawValue: requirement.rawValue) != nil)
+            #expect(requirement.hazard.mayRefuseRows)
+            #expect(requirement.hazard.rule != nil)
         }
         let refusing = SchemaHazard.Kind.allCases.filter(\.mayRefuseRows).map(\.rawValue)
-        #expect(Set(refusing) == Set(RowDemand.Requirement.allCases.map(\.rawValue)))
+        #expect(Set(refusing) == Set(RowDemand.Requirement.allCases.map(\.hazard.rawValue)))
     }
 
     struct Pair: CustomTestStringConvertible, Sendable {
@@ -199,7 +199,7 @@ import Testing
             to: DatabaseSchema(sql: pair.to)
         )
         let migration = try SchemaMigration(difference, backfills: pair.backfills)
-        let expected = Set(pair.demands.map(\.rawValue))
+        let expected = Set(pair.demands.map(\.hazard.rawValue))
         #expect(
             Set(migration.hazards.map(\.kind).filter(\.mayRefuseRows).map(\.rawValue)) == expected
         )
@@ -243,7 +243,7 @@ import Testing
         let folder = try MigrationFolder.inMemory(migrations, format: .dbmate)
         var lint = MigrationLint(folder: folder)
         lint.selection = folder.steps.last.map { [$0.identifier] }
-        let names = Set(RowDemand.Requirement.allCases.map(\.rawValue))
+        let names = Set(RowDemand.Requirement.allCases.map(\.hazard.rawValue))
         return try Set(lint.report().findings.map(\.rule.rawValue).filter(names.contains))
     }
 

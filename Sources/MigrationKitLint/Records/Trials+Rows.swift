@@ -1,4 +1,5 @@
 import GRDB
+import MigrationKitGRDB
 import MigrationKitSchema
 
 // Changes of generated rows after which they are as a rule wants them.
@@ -13,19 +14,14 @@ extension Trials {
     /// allows them.
     func setups(against demand: RowDemand, _ table: SchemaModel.Table) -> [[String]] {
         if let known = results.setups[demand] { return known }
-        let found = candidates(against: demand, table).lazy
-            .filter { leads($0, against: demand) }.prefix(4)
-        results.setups[demand] = Array(found)
-        return results.setups[demand] ?? []
-    }
-
-    private func leads(_ updates: [String], against demand: RowDemand) -> Bool {
-        trying(updates) { database in
+        let found = firstOf(candidates(against: demand, table)) { database in
             // Rows without a parent from before prove nothing.
             if demand.requirement == .parent, database.orphanCount() > orphans { return false }
             guard let query = demand.countQuery else { return true }
             return database.read { (try? Int.fetchOne($0, sql: query)) ?? 0 } > 0
         }
+        results.setups[demand] = found
+        return found
     }
 
     private func candidates(
@@ -83,7 +79,8 @@ extension Trials {
         let all = "UPDATE \(name) SET \(columns.map(same).joined(separator: ", "))"
         let key =
             table.isWithoutRowID
-            ? table.primaryKey.map(GRDBMigrationSQLHelpers.quoted) : [table.unshadowedRowID ?? ""]
+            ? table.primaryKey.map(GRDBMigrationSQLHelpers.quoted)
+            : [rowidName(besides: table.columns.map(\.name)) ?? ""]
         let list = key.joined(separator: ", ")
         let last = key.map { "\($0) DESC" }.joined(separator: ", ")
         let isFirst = "(\(list)) = (SELECT \(list) FROM \(name) ORDER BY \(list) LIMIT 1)"
@@ -133,13 +130,9 @@ extension Trials {
         let changes = changes(of: columns, table, literalsIn: condition)
         let pairs = changes.lazy.flatMap { first in changes.lazy.map { [first, $0] } }
         func leading(_ updates: some Sequence<[String]>) -> [[String]] {
-            Array(
-                updates.lazy.filter { updates in
-                    trying(updates) { database in
-                        database.read { (try? Bool.fetchOne($0, sql: question)) ?? false }
-                    }
-                }.prefix(4)
-            )
+            firstOf(updates) { database in
+                database.read { (try? Bool.fetchOne($0, sql: question)) ?? false }
+            }
         }
         let single = leading(changes.lazy.map { [$0] })
         return single.isEmpty ? leading(pairs) : single
@@ -182,6 +175,19 @@ extension Trials {
         return count
     }
 
+    /// A few of the changes after which a condition holds.
+    private func firstOf(
+        _ changes: some Sequence<[String]>,
+        where holds: (ScratchDatabase) -> Bool
+    ) -> [[String]] {
+        var found: [[String]] = []
+        for change in changes where trying(change, holds) {
+            found.append(change)
+            if found.count == 4 { break }
+        }
+        return found
+    }
+
     private func trying(_ updates: [String], _ holds: (ScratchDatabase) -> Bool) -> Bool {
         guard let database = tried else { return false }
         guard database.execute("BEGIN") else { return false }
@@ -195,10 +201,5 @@ extension SchemaModel.Table {
     func update(_ column: String, to value: String) -> String {
         "UPDATE OR IGNORE main.\(GRDBMigrationSQLHelpers.quoted(name)) "
             + "SET \(GRDBMigrationSQLHelpers.quoted(column)) = \(value)"
-    }
-
-    /// A name of the rowid that no column has.
-    fileprivate var unshadowedRowID: String? {
-        ["rowid", "_rowid_", "oid"].first { column($0) == nil }
     }
 }

@@ -253,19 +253,13 @@ extension Rebuild {
     /// The columns that get the values of another column, by their places in both lists, although
     /// both tables have both columns.
     fileprivate func columnsShiftedByPlace(in copy: StatementRecord) -> [String] {
-        guard copies.count == 1, copies[0].isFromOld else { return [] }
-        let targets =
-            copy.parsed.insertedColumns
-            ?? after.columns.filter { $0.generated == nil && !$0.isHidden }.map(\.name)
-        let sources =
-            copy.parsed.selectedColumns
-            ?? before.columns.filter { !$0.isHidden }.map { Optional($0.name) }
-        guard targets.count == sources.count else { return [] }
-        let pairs = zip(targets, sources)
-        return pairs.compactMap { target, source in
+        guard copies.count == 1, copies[0].isFromOld, let pairs = copiedPairs(in: copy) else {
+            return []
+        }
+        return pairs.compactMap { target, value in
             // A column that also stays where it was is copied twice on purpose.
-            guard let source, !source.isSameName(as: target),
-                !pairs.contains(where: { $0 == source && $1 == source }),
+            guard let source = value.column, !source.isSameName(as: target),
+                !pairs.contains(where: { $0.target == source && $0.source.column == source }),
                 before.column(target) != nil,
                 before.column(source) != nil, after.column(source) != nil
             else { return nil }

@@ -94,9 +94,17 @@ final class ScratchDatabase {
     }
 
     /// How many rows refer to missing rows; 0 if SQLite can't check it.
-    func orphanCount() -> Int {
+    ///
+    /// - Parameter table: The table with these rows; `nil` for all.
+    func orphanCount(in table: String? = nil) -> Int {
         queue.inDatabase { db in
-            (try? Int.fetchOne(db, sql: "SELECT count(*) FROM pragma_foreign_key_check")) ?? 0
+            let check = "pragma_foreign_key_check" + (table == nil ? "" : "(?)")
+            let count = try? Int.fetchOne(
+                db,
+                sql: "SELECT count(*) FROM \(check)",
+                arguments: StatementArguments([table].compactMap(\.self))
+            )
+            return count ?? 0
         }
     }
 

@@ -2,17 +2,29 @@
 ///
 /// The difference of two schemas reports it as a hazard; the linter tries it on generated rows.
 package struct RowDemand: Hashable, Sendable {
-    /// What must hold, by the name of the hazard and of the linter's rule.
-    package enum Requirement: String, Sendable, CaseIterable {
+    /// What must hold.
+    package enum Requirement: Sendable, CaseIterable {
         /// A value stays the same although its column's type changes.
-        case fits = "narrows-type"
-        case notNull = "may-violate-not-null"
-        case unique = "may-violate-unique"
-        case check = "may-violate-check"
+        case fits
+        case notNull
+        case unique
+        case check
         /// A value has a type that its column of a `STRICT` table takes.
-        case types = "may-violate-strict"
+        case types
         /// There is the row that a foreign key refers to.
-        case parent = "may-violate-foreign-key"
+        case parent
+
+        /// The hazard, which has the name of the linter's rule.
+        package var hazard: SchemaHazard.Kind {
+            switch self {
+            case .fits: .narrowsType
+            case .notNull: .mayViolateNotNull
+            case .unique: .mayViolateUnique
+            case .check: .mayViolateCheck
+            case .types: .mayViolateStrict
+            case .parent: .mayViolateForeignKey
+            }
+        }
     }
 
     package let requirement: Requirement

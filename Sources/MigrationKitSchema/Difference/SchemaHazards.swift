@@ -191,26 +191,12 @@ extension SchemaHazard {
     /// A demand on rows that may not hold.
     fileprivate init(_ demand: RowDemand) {
         self.init(
-            kind: Kind(demand.requirement),
+            kind: demand.requirement.hazard,
             table: demand.table,
             column: demand.column,
             message: demand.detail ?? demand.message,
             suggestion: demand.suggestion,
             countQuery: demand.countQuery
         )
-    }
-}
-
-extension SchemaHazard.Kind {
-    fileprivate init(_ requirement: RowDemand.Requirement) {
-        self =
-            switch requirement {
-            case .fits: .narrowsType
-            case .notNull: .mayViolateNotNull
-            case .unique: .mayViolateUnique
-            case .check: .mayViolateCheck
-            case .types: .mayViolateStrict
-            case .parent: .mayViolateForeignKey
-            }
     }
 }
