@@ -125,13 +125,13 @@ package struct FolderTest: OperationOptions {
             rows,
             part,
             from: database,
-            to: databases[part.upperBound]
-        ) { step in
-            try operation.checkCancellation()
-            let isTested = selection?.contains(step.identifier) ?? true
-            if isTested { note() }
-            return isTested
-        }.cases
+            to: databases[part.upperBound],
+            isTested: { step in
+                try operation.checkCancellation()
+                return selection?.contains(step.identifier) ?? true
+            },
+            noting: note
+        ).cases
     }
 
     private func run(

@@ -21,6 +21,7 @@ struct VersionWalk {
     ///     insert.
     ///   - installed: A new database of the version after them.
     ///   - isTested: Whether to test a step. It is asked for each, in order.
+    ///   - note: Called when a step was tested.
     init(
         _ folder: MigrationFolder,
         _ versions: CheckedVersions,
@@ -28,7 +29,8 @@ struct VersionWalk {
         _ part: Range<Int>,
         from database: DatabaseQueue,
         to installed: DatabaseQueue?,
-        isTested: (MigrationStep<Database>) throws -> Bool
+        isTested: (MigrationStep<Database>) throws -> Bool,
+        noting note: () -> Void
     ) throws {
         (self.folder, self.versions, self.generated) = (folder, versions, generated)
         schema = try SchemaSnapshot(of: database)
@@ -38,7 +40,10 @@ struct VersionWalk {
             _ = try versions.climb(from: database, at: reached) { rung in
                 let after = try SchemaSnapshot(of: rung.after)
                 let step = steps[reached]
-                if try isTested(step) { try test(step, rung, after) }
+                if try isTested(step) {
+                    try test(step, rung, after)
+                    note()
+                }
                 schema = after
                 reached += 1
                 return reached < part.upperBound
