@@ -60,6 +60,29 @@ extension ParsedStatement {
         )
     }
 
+    /// The condition of an `UPDATE` or `DELETE`; `nil` without one.
+    func condition(in text: String) -> String? {
+        let rest = words.drop { $0.depth > 0 || $0.keyword != "WHERE" }.dropFirst()
+        let ends: Set = ["ORDER", "LIMIT", "RETURNING"]
+        let condition = rest.prefix { $0.depth > 0 || !ends.contains($0.keyword ?? "") }
+        guard let first = condition.first, let last = condition.last else { return nil }
+        return String(
+            decoding: Array(text.utf8)[first.range.lowerBound..<last.range.upperBound],
+            as: UTF8.self
+        )
+    }
+
+    /// Whether it gives a column's value, or what is computed with it, to another one.
+    func passesOn(_ column: String) -> Bool {
+        if case .update = kind {
+            return words.drop { $0.keyword != "SET" }.prefix {
+                $0.depth > 0 || $0.keyword != "WHERE"
+            }
+            .contains { $0.name.isSameName(as: column) }
+        }
+        return selectList.contains { $0.text == "*" || $0.name.isSameName(as: column) }
+    }
+
     /// What a `SELECT` lists for a column.
     struct SelectedValue {
         /// The column, if it is one without an expression.

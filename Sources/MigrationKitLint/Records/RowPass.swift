@@ -61,7 +61,7 @@ extension ParsedStatement {
     var mayMeetRows: Bool {
         switch kind {
         case .createTable, .createTemporary, .insert: hasKeywordAnywhere("SELECT")
-        case .createIndex(_, _, let isUnique): isUnique
+        case .createIndex(_, _, let isUnique): isUnique || indexesExpressions
         case .createVirtualTable: words.contains { $0.name == "content" }
         case .createTrigger, .createView, .dropIndex, .dropTrigger, .dropView,
             .pragma, .select:

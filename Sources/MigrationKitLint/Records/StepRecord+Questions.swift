@@ -22,7 +22,16 @@ extension StepRecord {
 
     /// Whether an earlier statement of the migration writes something that it reads from a column.
     func reads(_ column: String, of table: String, before statement: StatementRecord) -> Bool {
-        statements.prefix(statement.number).contains { earlier in
+        !copies(of: column, in: table, before: statement).isEmpty
+    }
+
+    /// The earlier statements of the migration that write something that they read from a column.
+    func copies(
+        of column: String,
+        in table: String,
+        before statement: StatementRecord
+    ) -> [StatementRecord] {
+        statements.prefix(statement.number).filter { earlier in
             guard earlier.failure == nil, earlier.parsed.writesWhatItReads(besides: nil) else {
                 return false
             }

@@ -66,9 +66,12 @@ extension Trials {
     // MARK: - Equal Keys
 
     /// Ways to give rows values that are equal, or equal but for what another collation or type ignores.
-    private func equalRows(
+    ///
+    /// - Parameter fitting: Whether only values of the columns' own types are tried.
+    func equalRows(
         _ columns: [SchemaModel.Column],
-        _ table: SchemaModel.Table
+        _ table: SchemaModel.Table,
+        fitting: Bool = false
     ) -> [[String]] {
         guard !columns.isEmpty else { return [] }
         let name = "main." + GRDBMigrationSQLHelpers.quoted(table.name)
@@ -94,7 +97,9 @@ extension Trials {
         }
         return [[all], [two, "UPDATE \(name) SET \(parts.joined(separator: ", "))"]]
             + columns.flatMap { column in
-                Self.nearlyEqual.map { one, other in
+                Self.nearlyEqual.filter { one, other in
+                    !fitting || column.takes(one) && column.takes(other)
+                }.map { one, other in
                     let quoted = GRDBMigrationSQLHelpers.quoted(column.name)
                     let nearly = "\(quoted) = CASE WHEN \(isFirst) THEN \(one) ELSE \(other) END"
                     let rest = columns.filter { $0.name != column.name }.map(same)
@@ -106,7 +111,8 @@ extension Trials {
     private static let nearlyEqual = [
         ("'ab'", "'AB'"), ("'ab'", "'ab '"), ("1", "'1'"), ("1", "1.0"), ("'1'", "'1.0'"),
         ("'1'", "' 1'"), ("0.5", "'0.5'"), ("0", "NULL"), ("''", "NULL"), ("0", "''"),
-        ("'2024-01-01 10:00'", "'2024-01-01 11:00'"), ("'a-b'", "'ab'"), ("'a b'", "'ab'"),
+        ("1", "-1"), ("0.25", "0.5"), ("'2024-01-01 10:00'", "'2024-01-01 11:00'"),
+        ("'a-b'", "'ab'"), ("'a b'", "'ab'"),
     ]
 
     private static func variants(of column: String) -> [String] {
@@ -138,15 +144,39 @@ extension Trials {
         return single.isEmpty ? leading(pairs) : single
     }
 
+    /// Whether a condition holds for all rows that have values, whatever they are, as far as the values
+    /// show that may matter to it.
+    func isAlwaysTrue(_ condition: String, in table: SchemaModel.Table) -> Bool {
+        let name = GRDBMigrationSQLHelpers.quoted(table.name)
+        func rows(where condition: String) -> Bool? {
+            tried?.read { db in
+                try? Bool.fetchOne(
+                    db,
+                    sql: "SELECT EXISTS (SELECT 1 FROM main.\(name) WHERE \(condition))"
+                )
+            }
+        }
+        // What a query gives depends on other rows.
+        guard !SQLTokens(condition).tokens.contains(where: { $0.keyword == "SELECT" }) else {
+            return false
+        }
+        return rows(where: condition) == true && rows(where: "NOT (\(condition))") == false
+            && updates(of: table, toSatisfy: "NOT (\(condition))").isEmpty
+    }
+
     /// Gives each column each value that may matter to an expression.
-    private func changes(
+    ///
+    /// - Parameter fitting: Whether only values of the column's own type are given.
+    func changes(
         of columns: [SchemaModel.Column],
         _ table: SchemaModel.Table,
-        literalsIn expression: String
+        literalsIn expression: String,
+        fitting: Bool = false
     ) -> [String] {
         let words = SQLTokens(expression).tokens
         let measures = words.contains { $0.name == "length" }
         let literals = words.filter(\.isLiteral).flatMap { word -> [String] in
+            if word.text.hasPrefix("'$.") { return ["json_set('{}', \(word.text), 1)", word.text] }
             guard let number = Int(word.text) else { return [word.text] }
             let numbers = [number, number + 1, number - 1]
             let lengths = measures ? numbers.filter { (0...10_000).contains($0) } : []
@@ -156,19 +186,20 @@ extension Trials {
             "-1", "0", "1", "987654321", "\(Int64.max)", "''", "'a text'", "0.5", "x'00'", "NULL",
         ]
         return columns.flatMap { column in
-            (literals + usual).map { table.update(column.name, to: $0) }
+            (literals + usual).filter { !fitting || column.takes($0) }
+                .map { table.update(column.name, to: $0) }
         }
     }
 
     // MARK: - Trying Them
 
     /// Where updates are tried, and undone; `nil` if there can be no rows.
-    private var tried: ScratchDatabase? {
+    var tried: ScratchDatabase? {
         if results.tried == nil { results.tried = database() }
         return results.tried
     }
 
-    private var orphans: Int {
+    var orphans: Int {
         if let known = results.orphans { return known }
         let count = tried?.orphanCount() ?? 0
         results.orphans = count
@@ -201,5 +232,19 @@ extension SchemaModel.Table {
     func update(_ column: String, to value: String) -> String {
         "UPDATE OR IGNORE main.\(GRDBMigrationSQLHelpers.quoted(name)) "
             + "SET \(GRDBMigrationSQLHelpers.quoted(column)) = \(value)"
+    }
+}
+
+extension SchemaModel.Column {
+    /// Whether programs give it such a value, as its type says, though SQLite takes others, too.
+    fileprivate func takes(_ value: String) -> Bool {
+        guard value != "NULL" else { return true }
+        let isText = value.hasPrefix("'") || value.hasPrefix("printf") || value.hasPrefix("json")
+        switch affinity {
+        case .integer: return Int(value).map { abs($0) < 1 << 53 } ?? false
+        case .real, .numeric: return Double(value).map { abs($0) < 1e15 } ?? false
+        case .text: return isText
+        case .blob: return true
+        }
     }
 }

@@ -45,7 +45,11 @@ struct Trials {
         !step.usesTransaction || !step.batches.isEmpty
             || sources.contains { source in
                 switch source.parsed.kind {
-                case .dropTable, .renameTable, .addColumn, .createIndex(_, _, isUnique: true): true
+                case .dropTable, .renameTable, .addColumn, .dropColumn, .update, .delete,
+                    .createIndex(_, _, isUnique: true):
+                    true
+                case .insert: source.parsed.hasKeywordAnywhere("SELECT")
+                case .createIndex: source.parsed.indexesExpressions
                 default: false
                 }
             }
@@ -65,6 +69,43 @@ struct Trials {
         return setup.allSatisfy { copy.execute($0) } ? copy : nil
     }
 
+    /// What came of a statement.
+    struct Outcome {
+        let failure: StatementFailure?
+        /// How many rows it inserted, changed or deleted itself.
+        let rowsWritten: Int
+    }
+
+    /// Runs the first statements on generated rows in one transaction, and undoes all.
+    ///
+    /// - Parameters:
+    ///   - setup: SQL that changes the rows.
+    ///   - count: How many statements.
+    ///   - body: Gets the state after them, and what came of each.
+    /// - Returns: What the body returns; `nil` if there can be no such rows.
+    func outcomes<Value>(
+        after setup: [String],
+        first count: Int,
+        _ body: (ScratchDatabase, [Outcome]) -> Value?
+    ) -> Value? {
+        guard let database = tried, let connection = try? database.settings() else { return nil }
+        defer { database.putBack(connection) }
+        database.execute("PRAGMA foreign_keys = OFF")
+        guard database.execute("BEGIN") else { return nil }
+        defer { database.execute("ROLLBACK") }
+        guard setup.allSatisfy({ database.execute($0) }) else { return nil }
+        database.beginStep(settings.budget)
+        var outcomes: [Outcome] = []
+        for source in sources.prefix(count) {
+            let failure =
+                source.parsed.isAboutTransactions ? nil : database.run(source.text).failure
+            guard database.isInTransaction else { return nil }
+            let changes = database.read { try? Int.fetchOne($0, sql: "SELECT changes()") }
+            outcomes.append(Outcome(failure: failure, rowsWritten: changes ?? 0))
+        }
+        return body(database, outcomes)
+    }
+
     /// Runs the migration.
     ///
     /// - Parameters:
@@ -78,5 +119,22 @@ struct Trials {
             schema: schema,
             settings
         )
+    }
+}
+
+extension ParsedStatement {
+    /// Whether an index has expressions, or leaves rows out.
+    var indexesExpressions: Bool {
+        guard case .createIndex = kind else { return false }
+        return hasKeyword("WHERE") || words.contains { $0.depth > 1 }
+    }
+
+    /// `BEGIN`, `COMMIT`, `VACUUM` and others that no transaction of another one may have.
+    fileprivate var isAboutTransactions: Bool {
+        guard case .other(let keyword) = kind else { return false }
+        return [
+            "ATTACH", "BEGIN", "COMMIT", "DETACH", "END", "RELEASE", "ROLLBACK", "SAVEPOINT",
+            "VACUUM",
+        ].contains(keyword)
     }
 }

@@ -102,7 +102,8 @@ extension ScratchDatabase {
 }
 
 extension StatementFailure {
-    fileprivate func violates(_ requirement: RowDemand.Requirement) -> Bool {
+    /// Whether it says that rows don't satisfy something.
+    func violates(_ requirement: RowDemand.Requirement) -> Bool {
         switch requirement {
         case .unique:
             return [

@@ -76,7 +76,7 @@ enum FailedChecks {
     }
 
     /// The rules that say why a statement fails.
-    private static let explaining: Set<LintRule> = [
+    static let explaining: Set<LintRule> = [
         .addColumnFails, .dropColumnFails, .foreignKeyMismatch, .noEffectInTransaction,
         .mayViolateUnique, .mayViolateNotNull, .mayViolateCheck, .mayViolateStrict,
         .mayViolateForeignKey, .loadExtension,

@@ -213,7 +213,7 @@ enum LostRows {
         _ findings: inout FindingList
     ) {
         guard let table = step.original(of: name, at: statement), !table.holdsNoRowsOfItsOwn,
-            !statement.parsed.hasKeyword("WHERE"), !statement.parsed.hasKeyword("LIMIT"),
+            step.concernsAllRows(statement, of: table), !statement.parsed.hasKeyword("LIMIT"),
             step.copies(ofRowsOf: name, before: statement).isEmpty,
             // It is the end of a rebuild, or the rows go with the table anyway.
             step.after.table(name)?.rootPage == table.rootPage
@@ -234,7 +234,7 @@ enum LostRows {
         _ findings: inout FindingList
     ) {
         guard let table = step.original(of: name, at: statement),
-            !statement.parsed.hasKeyword("WHERE"), !statement.parsed.hasKeyword("LIMIT"),
+            step.concernsAllRows(statement, of: table), !statement.parsed.hasKeyword("LIMIT"),
             !statement.parsed.hasKeyword("FROM")
         else { return }
         func names(_ kind: StatementAction.Kind) -> [String] {
@@ -302,6 +302,15 @@ extension StatementRecord {
 }
 
 extension StepRecord {
+    /// Whether an `UPDATE` or `DELETE` has no condition, or one that holds for all rows.
+    fileprivate func concernsAllRows(
+        _ statement: StatementRecord,
+        of table: SchemaModel.Table
+    ) -> Bool {
+        guard let condition = statement.parsed.condition(in: statement.text) else { return true }
+        return trials?.isAlwaysTrue(condition, in: table) ?? false
+    }
+
     /// Whether the migration says what becomes of the rows of a table whose parents a statement
     /// deletes or changes.
     fileprivate func seesTo(rowsOf child: String, at statement: StatementRecord) -> Bool {

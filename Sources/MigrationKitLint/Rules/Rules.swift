@@ -2,13 +2,14 @@
 enum Rules {
     /// Those that run migrations again, before the next one is recorded.
     static let withTrials: [@Sendable (StepRecord, inout FindingList) -> Void] = [
+        LostRows.check,
         FailsOnData.check,
+        RefusedWrites.check,
         CopiedRows.check,
         Repeatability.check,
     ]
 
     static let all: [@Sendable (StepRecord, inout FindingList) -> Void] = [
-        LostRows.check,
         RebuiltRows.check,
         LostObjects.check,
         RebuiltTable.check,

@@ -1,0 +1,140 @@
+import GRDB
+import MigrationKitGRDB
+import MigrationKitSchema
+
+/// Statements that write rows, or index expressions, and that SQLite refuses for some rows that the schema
+/// before the migration allows, such as two that become equal.
+enum RefusedWrites {
+    static func check(_ step: StepRecord, _ findings: inout FindingList) {
+        guard let trials = step.trials, step.incomplete == nil, step.batches.isEmpty else { return }
+        let copies = Set(step.rebuilds.flatMap(\.copies).map(\.statement.number))
+        for statement in step.statements
+        where statement.failure == nil && statement.computesWithRows
+            && !step.refusesOnPurpose(statement)
+        {
+            // The demands of a rebuild are counted there.
+            if step.data != nil, copies.contains(statement.number) { continue }
+            let sources = sources(of: statement, step)
+            guard !sources.isEmpty, statement.rejection == nil,
+                findings.rules(at: statement).isDisjoint(with: FailedChecks.explaining),
+                let failure = failure(of: statement, sources, trials)
+            else { continue }
+            let names = listed(sources.map(\.table.name).sorted())
+            findings.add(
+                failure.violatedRule ?? .migrationFails,
+                level: .warning,
+                at: statement,
+                "the statement fails for some rows that \(sources.count == 1 ? "table" : "tables") \(names) "
+                    + "can have: \(SQLiteMessage(failure).withoutValues(in: statement))",
+                fix: failure.violates(.unique)
+                    ? "Decide first which of the rows that become equal stays, and how the others differ."
+                    : "Leave such rows out with a WHERE, or change them first."
+            )
+        }
+    }
+
+    /// The columns that a statement reads of a table that was there before.
+    private typealias Source = (table: SchemaModel.Table, columns: [SchemaModel.Column])
+
+    private static func sources(of statement: StatementRecord, _ step: StepRecord) -> [Source] {
+        var read: [String: Set<String>] = [:]
+        for action in statement.actions where action.kind == .read {
+            read[action.name.foldedName, default: []].insert(action.detail?.foldedName ?? "")
+        }
+        if case .createIndex(_, let table, _) = statement.kind {
+            read = [table.foldedName: Set(statement.parsed.words.map(\.name))]
+        }
+        return read.sorted { $0.key < $1.key }.compactMap { name, columns -> Source? in
+            guard let table = step.original(of: name, at: statement), !table.isVirtual,
+                step.data?.rows(in: table.name) != 0
+            else { return nil }
+            let known = table.columns.filter {
+                $0.generated == nil && !$0.isHidden && columns.contains($0.name.foldedName)
+            }
+            return known.isEmpty ? nil : (table, known)
+        }
+    }
+
+    private static func failure(
+        of statement: StatementRecord,
+        _ sources: [Source],
+        _ trials: Trials
+    ) -> StatementFailure? {
+        for setup in setups(for: statement, sources, trials) {
+            let found = trials.outcomes(after: setup, first: statement.number + 1) {
+                database,
+                outcomes in
+                guard let failure = outcomes.last?.failure, failure.dependsOnRows,
+                    outcomes.dropLast().allSatisfy({ $0.failure == nil }),
+                    // Rows without a parent from before prove nothing.
+                    setup.isEmpty || database.orphanCount() <= trials.orphans
+                else { return StatementFailure?.none }
+                return failure
+            }
+            if let found { return found }
+        }
+        return nil
+    }
+
+    private static func setups(
+        for statement: StatementRecord,
+        _ sources: [Source],
+        _ trials: Trials
+    ) -> [[String]] {
+        let others = sources.flatMap { table, columns in
+            let texts = [statement.text] + table.checks.map(\.expression.text)
+            let all = columns.prefix(mostColumns)
+            let changes = trials.changes(
+                of: Array(all),
+                table,
+                literalsIn: texts.joined(separator: " "),
+                fitting: true
+            )
+            return changes.map { [$0] }
+                + all.flatMap { trials.equalRows([$0], table, fitting: true) }
+        }
+        // Generated rows may be none of those that it means.
+        let meant = statement.parsed.condition(in: statement.text).flatMap { condition in
+            sources.lazy.compactMap { trials.updates(of: $0.table, toSatisfy: condition).first }
+                .first
+        }
+        return [[]] + others + (meant.map { meant in [meant] + others.map { meant + $0 } } ?? [])
+    }
+
+    private static let mostColumns = 8
+}
+
+extension StatementRecord {
+    /// Whether it computes something with rows, so that it may fail for some.
+    fileprivate var computesWithRows: Bool {
+        switch kind {
+        case .update(_, conflict: nil): true
+        case .insert(_, conflict: nil): parsed.hasKeywordAnywhere("SELECT")
+        case .createIndex: parsed.indexesExpressions
+        default: false
+        }
+    }
+}
+
+extension StepRecord {
+    /// Whether a statement only compares: the migration itself makes the table that it fills, and drops it.
+    fileprivate func refusesOnPurpose(_ statement: StatementRecord) -> Bool {
+        guard case .insert(let target, _) = statement.kind, !existed(target) else { return false }
+        return statements.dropFirst(statement.number).contains {
+            $0.kind == .dropTable(target)
+        }
+    }
+}
+
+extension StatementFailure {
+    /// The rule about the constraint that is violated.
+    fileprivate var violatedRule: LintRule? {
+        let requirements: [RowDemand.Requirement] = [.unique, .notNull, .check, .types]
+        return requirements.first { violates($0) }?.hazard.rule
+    }
+
+    /// Whether it is one of a constraint, or of a function or trigger that refuses a value.
+    fileprivate var dependsOnRows: Bool {
+        violatedRule != nil || [.SQLITE_ERROR, .SQLITE_CONSTRAINT_TRIGGER].contains(code)
+    }
+}

@@ -1,0 +1,5 @@
+-- migration: 0001_documents
+CREATE TABLE documents (id INTEGER PRIMARY KEY, data TEXT);
+-- migration: 0002_kind
+-- expect in migration: breaks-installed-version
+CREATE INDEX documents_kind ON documents (json_extract(data, '$.kind'));  -- expect: migration-fails warning
