@@ -9,7 +9,8 @@ enum RefusedWrites {
         guard let trials = step.trials, step.incomplete == nil, step.batches.isEmpty else { return }
         let copies = Set(step.rebuilds.flatMap(\.copies).map(\.statement.number))
         for statement in step.statements
-        where statement.failure == nil && statement.computesWithRows
+        where statement.failure == nil
+            && (statement.computesWithRows || step.indexesNewColumns(statement))
             && !step.refusesOnPurpose(statement)
         {
             // The demands of a rebuild are counted there.
@@ -43,6 +44,14 @@ enum RefusedWrites {
         }
         if case .createIndex(_, let table, _) = statement.kind {
             read = [table.foldedName: Set(statement.parsed.words.map(\.name))]
+            // From what the migration has filled its columns.
+            for earlier in step.statements.prefix(statement.number)
+            where earlier.kind == .update(table, conflict: nil) {
+                read[table.foldedName]?.formUnion(
+                    earlier.actions.filter { $0.kind == .read && $0.name.isSameName(as: table) }
+                        .compactMap { $0.detail?.foldedName }
+                )
+            }
         }
         return read.sorted { $0.key < $1.key }.compactMap { name, columns -> Source? in
             guard let table = step.original(of: name, at: statement), !table.isVirtual,
@@ -117,6 +126,16 @@ extension StatementRecord {
 }
 
 extension StepRecord {
+    /// Whether a statement makes a unique index with columns that the migration has added.
+    fileprivate func indexesNewColumns(_ statement: StatementRecord) -> Bool {
+        guard case .createIndex(_, let name, isUnique: true) = statement.kind,
+            let old = original(of: name, at: statement), let new = statement.before.table(name)
+        else { return false }
+        return statement.parsed.words.contains { word in
+            new.column(word.name) != nil && old.column(word.name) == nil
+        }
+    }
+
     /// Whether a statement only compares: the migration itself makes the table that it fills, and drops it.
     fileprivate func refusesOnPurpose(_ statement: StatementRecord) -> Bool {
         guard case .insert(let target, _) = statement.kind, !existed(target) else { return false }
