@@ -127,12 +127,14 @@ enum CopiedRows {
         let copies = step.copies(of: column, in: name, before: drop)
             .filter { $0.parsed.passesOn(column) }
         let quoted = GRDBMigrationSQLHelpers.quoted(column)
+        // Many apps write an empty text for none.
+        let hasValue = "\(quoted) IS NOT NULL AND \(quoted) <> ''"
         guard let last = copies.last,
             copies.allSatisfy({ $0.parsed.mayLeaveOutRows || $0.parsed.hasConflictClause }),
-            step.data?.rows(in: table.name, where: "\(quoted) IS NOT NULL") != 0
+            step.data?.rows(in: table.name, where: hasValue) != 0
         else { return }
         let query =
-            "SELECT count(*) FROM \(GRDBMigrationSQLHelpers.quoted(name)) WHERE \(quoted) IS NOT NULL"
+            "SELECT count(*) FROM \(GRDBMigrationSQLHelpers.quoted(name)) WHERE \(hasValue)"
         guard let kind = lostRows(of: table, copies, before: drop, query, trials), kind != .equal
         else { return }
         findings.add(
