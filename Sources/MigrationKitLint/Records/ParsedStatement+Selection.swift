@@ -72,6 +72,21 @@ extension ParsedStatement {
         )
     }
 
+    /// Whether an `UPDATE` sets something else than literals.
+    var setsMoreThanLiterals: Bool {
+        let set = words.drop { $0.keyword != "SET" }.dropFirst()
+            .prefix { $0.depth > 0 || $0.keyword != "WHERE" }
+        return zip(set, set.dropFirst()).contains { word, next in
+            word.text == "=" && !(next.isLiteral || ["-", "NULL"].contains(next.text.uppercased()))
+        } || set.contains { $0.text == "(" }
+    }
+
+    /// Whether a `SELECT` joins rows, or computes something with them.
+    var computesRows: Bool {
+        hasKeywordAnywhere("JOIN")
+            || selectedValues?.contains { $0.column == nil && $0.text.contains("(") } ?? false
+    }
+
     /// Whether it gives a column's value, or what is computed with it, to another one.
     func passesOn(_ column: String) -> Bool {
         if case .update = kind {

@@ -72,9 +72,11 @@ enum CopiedRows {
         _ trials: Trials
     ) -> Kind? {
         let text = copies.map(\.text).joined(separator: "\n")
-        let names = SQLTokens(text).allNames
+        let filtering = copies.flatMap { copy in
+            copy.parsed.words.drop { !["FROM", "WHERE"].contains($0.keyword) }.map(\.name)
+        }
         let columns = table.columns.filter {
-            $0.generated == nil && names.contains($0.name.foldedName)
+            $0.generated == nil && filtering.contains($0.name.foldedName)
         }
         let others = trials.changes(of: columns, table, literalsIn: text, fitting: true)
         let setups: [(Kind, [String]?)] =
