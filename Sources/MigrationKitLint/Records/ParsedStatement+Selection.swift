@@ -52,37 +52,31 @@ extension ParsedStatement {
 
     /// The query of an `INSERT ... SELECT`; `nil` if it uses what comes before it.
     func query(in text: String) -> String? {
-        guard !hasKeywordAnywhere("WITH"), let first = selection.first, let last = words.last
-        else { return nil }
-        return String(
-            decoding: Array(text.utf8)[first.range.lowerBound..<last.range.upperBound],
-            as: UTF8.self
-        )
+        hasKeywordAnywhere("WITH") ? nil : text.part(selection)
     }
 
     /// The condition of an `UPDATE` or `DELETE`; `nil` without one.
     func condition(in text: String) -> String? {
         let rest = words.drop { $0.depth > 0 || $0.keyword != "WHERE" }.dropFirst()
         let ends: Set = ["ORDER", "LIMIT", "RETURNING"]
-        let condition = rest.prefix { $0.depth > 0 || !ends.contains($0.keyword ?? "") }
-        guard let first = condition.first, let last = condition.last else { return nil }
-        return String(
-            decoding: Array(text.utf8)[first.range.lowerBound..<last.range.upperBound],
-            as: UTF8.self
-        )
+        return text.part(rest.prefix { $0.depth > 0 || !ends.contains($0.keyword ?? "") })
+    }
+
+    /// The words between the `SET` of an `UPDATE` and its `WHERE`.
+    private var assignments: ArraySlice<SQLTokens.Token> {
+        words.drop { $0.keyword != "SET" }.dropFirst()
+            .prefix { $0.depth > 0 || $0.keyword != "WHERE" }
     }
 
     /// Whether an `UPDATE` sets something else than literals.
     var setsMoreThanLiterals: Bool {
-        let set = words.drop { $0.keyword != "SET" }.dropFirst()
-            .prefix { $0.depth > 0 || $0.keyword != "WHERE" }
-        return zip(set, set.dropFirst()).contains { word, next in
+        zip(assignments, assignments.dropFirst()).contains { word, next in
             word.text == "=" && !(next.isLiteral || ["-", "NULL"].contains(next.text.uppercased()))
-        } || set.contains { $0.text == "(" }
+        } || assignments.contains { $0.text == "(" }
     }
 
     /// Whether a `SELECT` joins rows, or computes something with them.
-    var computesRows: Bool {
+    var joinsOrComputes: Bool {
         hasKeywordAnywhere("JOIN")
             || selectedValues?.contains { $0.column == nil && $0.text.contains("(") } ?? false
     }
@@ -90,10 +84,7 @@ extension ParsedStatement {
     /// Whether it gives a column's value, or what is computed with it, to another one.
     func passesOn(_ column: String) -> Bool {
         if case .update = kind {
-            return words.drop { $0.keyword != "SET" }.prefix {
-                $0.depth > 0 || $0.keyword != "WHERE"
-            }
-            .contains { $0.name.isSameName(as: column) }
+            return assignments.contains { $0.name.isSameName(as: column) }
         }
         return selectList.contains { $0.text == "*" || $0.name.isSameName(as: column) }
     }
@@ -158,5 +149,16 @@ extension ParsedStatement {
         zip(words, words.dropFirst(2)).contains {
             $0.keyword == "CAST" && $1.name.isSameName(as: column)
         }
+    }
+}
+
+extension String {
+    /// The text of a statement from the first to the last of some of its words; `nil` without any.
+    fileprivate func part(_ words: ArraySlice<SQLTokens.Token>) -> String? {
+        guard let first = words.first, let last = words.last else { return nil }
+        return String(
+            decoding: Array(utf8)[first.range.lowerBound..<last.range.upperBound],
+            as: UTF8.self
+        )
     }
 }

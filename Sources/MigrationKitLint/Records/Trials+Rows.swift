@@ -127,8 +127,7 @@ extension Trials {
 
     /// Updates, or pairs of them, that make rows satisfy a condition.
     func updates(of table: SchemaModel.Table, toSatisfy condition: String) -> [[String]] {
-        let name = GRDBMigrationSQLHelpers.quoted(table.name)
-        let question = "SELECT EXISTS (SELECT 1 FROM main.\(name) WHERE \(condition))"
+        let question = table.hasRows(where: condition)
         guard start.compile(question) == nil else { return [] }
         let named = SQLTokens(condition).allNames
         let columns = table.columns.filter { column in
@@ -148,14 +147,8 @@ extension Trials {
     /// Whether a condition holds for all rows that have values, whatever they are, as far as the values
     /// show that may matter to it.
     func isAlwaysTrue(_ condition: String, in table: SchemaModel.Table) -> Bool {
-        let name = GRDBMigrationSQLHelpers.quoted(table.name)
         func rows(where condition: String) -> Bool? {
-            tried?.read { db in
-                try? Bool.fetchOne(
-                    db,
-                    sql: "SELECT EXISTS (SELECT 1 FROM main.\(name) WHERE \(condition))"
-                )
-            }
+            tried?.read { try? Bool.fetchOne($0, sql: table.hasRows(where: condition)) }
         }
         // What a query gives depends on other rows.
         guard !SQLTokens(condition).tokens.contains(where: { $0.keyword == "SELECT" }) else {
@@ -200,6 +193,7 @@ extension Trials {
         return results.tried
     }
 
+    /// How many generated rows lack their parent.
     var orphans: Int {
         if let known = results.orphans { return known }
         let count = tried?.orphanCount() ?? 0
@@ -213,22 +207,28 @@ extension Trials {
         where holds: (ScratchDatabase) -> Bool
     ) -> [[String]] {
         var found: [[String]] = []
-        for change in changes where trying(change, holds) {
+        for change in changes where trying(change, holds) == true {
             found.append(change)
             if found.count == 4 { break }
         }
         return found
     }
 
-    private func trying(_ updates: [String], _ holds: (ScratchDatabase) -> Bool) -> Bool {
-        guard let database = tried else { return false }
-        guard database.execute("BEGIN") else { return false }
+    /// - Returns: What the body returns; `nil` if SQLite refuses an update: there can be no such rows.
+    func trying<Value>(_ updates: [String], _ body: (ScratchDatabase) -> Value?) -> Value? {
+        guard let database = tried, database.execute("BEGIN") else { return nil }
         defer { database.execute("ROLLBACK") }
-        return updates.allSatisfy { database.execute($0) } && holds(database)
+        return updates.allSatisfy { database.execute($0) } ? body(database) : nil
     }
 }
 
 extension SchemaModel.Table {
+    /// The query whether rows satisfy a condition.
+    fileprivate func hasRows(where condition: String) -> String {
+        let name = GRDBMigrationSQLHelpers.quoted(name)
+        return "SELECT EXISTS (SELECT 1 FROM main.\(name) WHERE \(condition))"
+    }
+
     /// The statement that gives a column a value in all rows, or in those that may have it.
     func update(_ column: String, to value: String) -> String {
         "UPDATE OR IGNORE main.\(GRDBMigrationSQLHelpers.quoted(name)) "

@@ -91,19 +91,18 @@ struct Trials {
         guard let database = tried, let connection = try? database.settings() else { return nil }
         defer { database.putBack(connection) }
         database.execute("PRAGMA foreign_keys = OFF")
-        guard database.execute("BEGIN") else { return nil }
-        defer { database.execute("ROLLBACK") }
-        guard setup.allSatisfy({ database.execute($0) }) else { return nil }
-        database.beginStep(settings.budget)
-        var outcomes: [Outcome] = []
-        for source in sources.prefix(count) {
-            let failure =
-                source.parsed.isAboutTransactions ? nil : database.run(source.text).failure
-            guard database.isInTransaction else { return nil }
-            let changes = database.read { try? Int.fetchOne($0, sql: "SELECT changes()") }
-            outcomes.append(Outcome(failure: failure, rowsWritten: changes ?? 0))
+        return trying(setup) { database in
+            database.beginStep(settings.budget)
+            var outcomes: [Outcome] = []
+            for source in sources.prefix(count) {
+                let failure =
+                    source.parsed.isAboutTransactions ? nil : database.run(source.text).failure
+                guard database.isInTransaction else { return nil }
+                let changes = database.read { try? Int.fetchOne($0, sql: "SELECT changes()") }
+                outcomes.append(Outcome(failure: failure, rowsWritten: changes ?? 0))
+            }
+            return body(database, outcomes)
         }
-        return body(database, outcomes)
     }
 
     /// Runs the migration.
@@ -130,7 +129,7 @@ extension ParsedStatement {
     }
 
     /// `BEGIN`, `COMMIT`, `VACUUM` and others that no transaction of another one may have.
-    fileprivate var isAboutTransactions: Bool {
+    var isAboutTransactions: Bool {
         guard case .other(let keyword) = kind else { return false }
         return [
             "ATTACH", "BEGIN", "COMMIT", "DETACH", "END", "RELEASE", "ROLLBACK", "SAVEPOINT",

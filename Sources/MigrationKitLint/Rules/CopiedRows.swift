@@ -3,8 +3,8 @@ import MigrationKitCommon
 import MigrationKitGRDB
 import MigrationKitSchema
 
-/// Rows that a migration copies before it drops their table: whether all of them are copied, also those that
-/// are equal, or have NULLs. Generated rows are different and have values, so other ones are tried.
+/// Rows that a migration copies before it drops their table, or values before it drops their column: whether
+/// all of them are copied, also those that are equal, or have NULLs. Generated rows are different and have values, so other ones are tried.
 enum CopiedRows {
     static func check(_ step: StepRecord, _ findings: inout FindingList) {
         guard let trials = step.trials, step.incomplete == nil else { return }

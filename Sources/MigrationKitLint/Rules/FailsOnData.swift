@@ -150,10 +150,8 @@ extension StatementRecord {
             let message = failure?.message ?? ""
             return message.hasPrefix("cannot drop") || message.contains("after drop column")
                 ? .dropColumnFails : nil
-        case .other("VACUUM"), .other("ATTACH"), .other("DETACH"), .other("BEGIN"),
-            .other("COMMIT"), .other("END"), .other("ROLLBACK"), .other("SAVEPOINT"),
-            .other("RELEASE"), .pragma("journal_mode", _), .pragma("synchronous", _),
-            .pragma("wal_checkpoint", _):
+        case _ where parsed.isAboutTransactions, .pragma("journal_mode", _),
+            .pragma("synchronous", _), .pragma("wal_checkpoint", _):
             return failure == nil ? nil : .noEffectInTransaction
         default:
             return failure != nil && callsLoadExtension ? .loadExtension : nil

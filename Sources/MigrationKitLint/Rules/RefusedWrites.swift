@@ -17,7 +17,7 @@ enum RefusedWrites {
         {
             // The demands of a rebuild are counted there.
             if copies.contains(statement.number),
-                step.data != nil || !statement.parsed.computesRows
+                step.data != nil || !statement.parsed.joinsOrComputes
             {
                 continue
             }

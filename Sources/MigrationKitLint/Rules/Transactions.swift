@@ -56,8 +56,7 @@ enum Transactions {
                 fails(statement, &findings)
             case .other("VACUUM"):
                 fails(statement, level: .error, &findings)
-            case .other("ATTACH"), .other("DETACH"), .other("BEGIN"), .other("COMMIT"),
-                .other("END"), .other("ROLLBACK"), .other("SAVEPOINT"), .other("RELEASE"):
+            case _ where statement.parsed.isAboutTransactions:
                 findings.add(
                     .noEffectInTransaction,
                     level: .error,
