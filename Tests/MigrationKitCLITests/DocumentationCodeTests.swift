@@ -96,7 +96,7 @@ import Testing
     @Test func linesAboutOlderVersionsAreWhatTheDatabaseKeeps() throws {
         let block = try DocumentationPage("Documentation/OlderVersions.md").code("sql")
         let lines = block.split(separator: "\n")
-        #expect(lines.count == 2)
+        try #require(lines.count == 2)
         try migrate(
             "0001_a",
             "-- migrate:up\n\(lines[0])\nCREATE TABLE a (id INTEGER PRIMARY KEY);\n"

@@ -151,7 +151,7 @@ import Testing
         try FileManager.default.removeItem(atPath: "\(tool.migrations)/0003_tags.sql")
         let forgotten = try tool.onStore("repair", "--forget", "0003_tags", "--yes", "--json")
         let notes = try #require(try forgotten.json()["notes"] as? [String])
-        #expect(notes.count == 1)
+        try #require(notes.count == 1)
         #expect(notes[0].contains("table tag comes from no applied migration"))
     }
 

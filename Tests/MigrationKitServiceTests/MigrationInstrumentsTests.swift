@@ -152,7 +152,7 @@ import Tracing
         #expect(!"\(lines)".contains(secret))
         #expect(lines.allSatisfy { $0.contains("store=") }, "\(lines)")
         let errors = lines.filter { $0.hasPrefix("error ") }
-        #expect(errors.count == 2, "\(lines)")
+        try #require(errors.count == 2, "\(lines)")
         #expect(errors[0].hasPrefix("error step failed code=stepFailed reason=UNIQUE"))
         #expect(errors[0].hasSuffix("step=0002 store=acme"))
         #expect(errors[1].hasPrefix("error store can't be used code=emptyKey"))
@@ -169,7 +169,7 @@ import Tracing
         await #expect(throws: DatabaseError.self) { try await stores.withStore("acme") { _ in } }
         await stores.shutDown()
         let errors = log.lines.filter { $0.hasPrefix("error ") }
-        #expect(errors.count == 1)
+        try #require(errors.count == 1)
         #expect(errors[0].contains("reason=CHECK constraint failed: b <> '"), "\(errors)")
         #expect(!"\(log.lines)".contains(secret))
     }

@@ -87,7 +87,7 @@ struct KeePassXCLostItemTests {
         let sealed = try database.tool.folder.data("store.db-sealed-keys")
         let text = String(decoding: sealed, as: UTF8.self)
         let lines = text.split(separator: "\n")
-        #expect(lines.count == 2)
+        try #require(lines.count == 2)
         let container = try #require(Data(base64Encoded: String(lines[1])))
         for bytes in [sealed, container] {
             #expect(bytes.range(of: Data(key.utf8)) == nil)
