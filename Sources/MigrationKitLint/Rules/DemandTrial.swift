@@ -16,6 +16,8 @@ struct DemandTrial {
         case satisfied
         /// No generated row could be made so that it matters: perhaps there can't be one.
         case untried
+        /// Something else refuses the same rows first.
+        case masked
         /// There are no generated rows.
         case noRows
     }
@@ -60,7 +62,14 @@ struct DemandTrial {
         for setup in setups {
             guard let database = trials.database(after: setup), let pass = trials.run(on: database)
             else { continue }
-            verdict = .satisfied
+            let isMasked = zip(step.statements, pass.statements).contains { record, run in
+                record.failure == nil && run.failure != nil
+            }
+            if !isMasked {
+                verdict = .satisfied
+            } else if case .untried = verdict {
+                verdict = .masked
+            }
             if demand.requirement == .parent {
                 if database.orphanCount(in: table.name) > 0 { return .violated(at: statement) }
                 continue

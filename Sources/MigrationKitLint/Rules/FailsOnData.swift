@@ -84,7 +84,7 @@ enum FailsOnData {
         case .violated(let statement): number = statement
         case .satisfied: return
         case .untried where count == nil: return
-        case .untried, .noRows: number = trial.statement
+        case .untried, .masked, .noRows: number = trial.statement
         }
         let place = step.statements[number]
         // ADD COLUMN that fails on any row has a rule of its own.
