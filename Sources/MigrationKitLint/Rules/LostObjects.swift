@@ -9,7 +9,10 @@ enum LostObjects {
             losesTriggers(rebuild, step, &findings)
             losesViews(rebuild, step, &findings)
         }
-        for statement in step.statements { pragma(statement, &findings) }
+        for statement in step.statements {
+            losesViewsTriggers(statement, step, &findings)
+            pragma(statement, &findings)
+        }
     }
 
     // MARK: - Indexes
@@ -96,6 +99,32 @@ enum LostObjects {
                     : "the rebuild of table '\(rebuild.table)' drops the trigger '\(trigger.name)' of "
                         + "'\(trigger.table)', and doesn't create it again",
                 fix: "Create it again after the rebuild, as it was."
+            )
+        }
+    }
+
+    /// A view that is created anew has none of the `INSTEAD OF` triggers that it had.
+    private static func losesViewsTriggers(
+        _ statement: StatementRecord,
+        _ step: StepRecord,
+        _ findings: inout FindingList
+    ) {
+        guard statement.failure == nil, case .dropView(let name) = statement.kind,
+            step.after.view(name) != nil
+        else { return }
+        for trigger in step.before.triggers(of: name) {
+            guard statement.before.trigger(trigger.name) != nil,
+                !step.after.triggers(of: name).contains(where: {
+                    $0.name.isSameName(as: trigger.name) || $0.body == trigger.body
+                })
+            else { continue }
+            findings.add(
+                .rebuildLosesTrigger,
+                level: .warning,
+                at: statement,
+                "the view '\(name)' is created again without its trigger '\(trigger.name)', which goes with "
+                    + "the old view",
+                fix: "Create it again after the view, as it was."
             )
         }
     }

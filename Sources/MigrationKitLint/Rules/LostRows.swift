@@ -308,7 +308,8 @@ extension StepRecord {
         of table: SchemaModel.Table
     ) -> Bool {
         guard let condition = statement.parsed.condition(in: statement.text) else { return true }
-        return trials?.isAlwaysTrue(condition, in: table) ?? false
+        return statement.comparesWithItself(condition)
+            || trials?.isAlwaysTrue(condition, in: table) ?? false
     }
 
     /// Whether the migration says what becomes of the rows of a table whose parents a statement
@@ -337,6 +338,20 @@ extension StepRecord {
         statements.dropFirst(statement.number + 1).contains { later in
             later.actions.contains { $0.kind == .insert && $0.name.isSameName(as: table) }
         }
+    }
+}
+
+extension StatementRecord {
+    /// Whether a condition is `id IN (SELECT id FROM t)` while `t` has no such column: the name then means
+    /// the outer table's. SQLite reports a table of which no column is read without the name of one.
+    /// <https://www.sqlite.org/c3ref/c_alter_table.html>
+    fileprivate func comparesWithItself(_ condition: String) -> Bool {
+        let words = SQLTokens(condition).tokens
+        guard words.count == 8, words[1].keyword == "IN", words[3].keyword == "SELECT",
+            words[0].name == words[4].name, words[5].keyword == "FROM"
+        else { return false }
+        let read = actions.filter { $0.kind == .read && $0.name.isSameName(as: words[6].name) }
+        return !read.isEmpty && read.allSatisfy { $0.detail?.isEmpty ?? true }
     }
 }
 
