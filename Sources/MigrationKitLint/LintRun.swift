@@ -105,7 +105,7 @@ final class LintRun {
         let tables = before.reachable(from: sources)
         let copy = tables.isEmpty ? nil : try base.copy()
         let trials =
-            Trials.areNeeded(for: sources, of: step)
+            Trials.areNeeded(for: sources, of: step, before)
             ? Trials(of: sources, from: try base.copy(), schema: before, settings) : nil
         let targets = sources.compactMap { source -> String? in
             guard case .insert(let table, _) = source.parsed.kind else { return nil }

@@ -35,6 +35,11 @@ package struct FullTextIndex: Hashable {
         }
     }
 
+    /// The one with a name.
+    package static func named(_ name: String, in db: Database) throws -> FullTextIndex? {
+        try all(in: db).first { $0.name.isSameName(as: name) }
+    }
+
     private init?(
         _ name: String,
         _ text: VirtualTableText,
@@ -105,7 +110,7 @@ package struct FullTextIndex: Hashable {
 
     /// Whether the module's own check says that it doesn't match its content. An index of some rows
     /// doesn't, either.
-    private func differs(in db: Database) throws -> Bool {
+    package func differs(in db: Database) throws -> Bool {
         do {
             try VirtualTables.runOwnCheck(
                 of: VirtualTables.Table(name: name, module: module),

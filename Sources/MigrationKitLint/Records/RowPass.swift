@@ -60,7 +60,10 @@ extension ParsedStatement {
     /// Whether it may change existing rows, or depend on them.
     var mayMeetRows: Bool {
         switch kind {
-        case .createTable, .createTemporary, .insert: hasKeywordAnywhere("SELECT")
+        case .createTable, .createTemporary: hasKeywordAnywhere("SELECT")
+        // A full-text table has a column of its own name for commands.
+        case .insert(let table, _):
+            hasKeywordAnywhere("SELECT") || words.count { $0.name == table.foldedName } > 1
         case .createIndex(_, _, let isUnique): isUnique || indexesExpressions
         case .createVirtualTable: words.contains { $0.name == "content" }
         case .createTrigger, .createView, .dropIndex, .dropTrigger, .dropView,
@@ -74,9 +77,28 @@ extension ParsedStatement {
 }
 
 extension SchemaModel {
+    /// What full-text tables have their texts from, in lower case.
+    var fullTextContents: Set<String> {
+        Set(tables.values.compactMap { $0.contentTable?.foldedName })
+    }
+
     /// The tables and views that statements name which may meet rows, in lower case.
     func named(in sources: [SourceStatement]) -> Set<String> {
-        sources.filter(\.parsed.mayMeetRows).reduce(into: []) { names, source in
+        let contents = fullTextContents
+        return sources.reduce(into: []) { names, source in
+            switch source.parsed.kind {
+            case .dropView(let view) where contents.contains(view.foldedName):
+                names.insert(view.foldedName)
+            case .dropTrigger(let name):
+                if let table = triggers[name.foldedName]?.table.foldedName, contents.contains(table)
+                {
+                    names.insert(table)
+                }
+            case .createTrigger:
+                names.formUnion(contents.intersection(source.parsed.words.map(\.name)))
+            default: break
+            }
+            guard source.parsed.mayMeetRows else { return }
             // A full-text table may name its content in single quotes.
             let isVirtual = if case .createVirtualTable = source.parsed.kind { true } else { false }
             for word in source.parsed.words where isVirtual || !word.isLiteral {
@@ -98,6 +120,9 @@ extension SchemaModel {
         var open = named(in: sources).union(others.filter { tables[$0] != nil || views[$0] != nil })
         while let name = open.popFirst() {
             guard found.insert(name).inserted else { continue }
+            if let content = tables[name]?.contentTable?.foldedName, tables[content] != nil {
+                open.insert(content)
+            }
             let texts = triggers(of: name).map(\.definition) + [views[name]?.definition ?? ""]
             for text in texts {
                 for word in text.split(separator: " ") {

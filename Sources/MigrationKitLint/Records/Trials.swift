@@ -40,8 +40,11 @@ struct Trials {
     }
 
     /// Whether a rule may need trials of such a migration: they need a copy of the database.
-    static func areNeeded(for sources: [SourceStatement], of step: MigrationStep<Database>) -> Bool
-    {
+    static func areNeeded(
+        for sources: [SourceStatement],
+        of step: MigrationStep<Database>,
+        _ schema: SchemaModel
+    ) -> Bool {
         !step.usesTransaction || !step.batches.isEmpty
             || sources.contains { source in
                 switch source.parsed.kind {
@@ -49,6 +52,8 @@ struct Trials {
                     .createIndex(_, _, isUnique: true):
                     true
                 case .insert: source.parsed.hasKeywordAnywhere("SELECT")
+                case .createVirtualTable: true
+                case .createTrigger, .dropTrigger: !schema.fullTextContents.isEmpty
                 case .createIndex: source.parsed.indexesExpressions
                 default: false
                 }

@@ -6,6 +6,7 @@ enum Rules {
         FailsOnData.check,
         RefusedWrites.check,
         CopiedRows.check,
+        FollowedRows.check,
         Repeatability.check,
     ]
 

@@ -12,16 +12,25 @@ enum StaleFullText {
             if let statement, findings.rules(at: statement).contains(.vacuumRenumbersRows) {
                 continue
             }
-            let name = GRDBMigrationSQLHelpers.quoted(index.name)
-            findings.add(
-                .staleFullText,
-                at: statement,
-                "the full-text table '\(index.name)' doesn't match the rows of '\(index.content)' after "
-                    + "the migration: searches don't find them",
-                fix: "Fill it in the same migration: `INSERT INTO \(name) (\(name)) VALUES "
-                    + "('rebuild')`."
-            )
+            report(index.name, index.content, at: statement, &findings)
         }
+    }
+
+    static func report(
+        _ index: String,
+        _ content: String,
+        at statement: StatementRecord?,
+        _ findings: inout FindingList
+    ) {
+        let name = GRDBMigrationSQLHelpers.quoted(index)
+        findings.add(
+            .staleFullText,
+            at: statement,
+            "the full-text table '\(index)' doesn't match the rows of '\(content)' after "
+                + "the migration: searches don't find them",
+            fix:
+                "Fill it in the same migration: `INSERT INTO \(name) (\(name)) VALUES ('rebuild')`."
+        )
     }
 }
 

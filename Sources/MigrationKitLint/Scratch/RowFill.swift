@@ -35,9 +35,9 @@ struct RowFill {
         }
         // No trigger may have done it, if the app does.
         for index in schema.tables.values {
-            guard let content = index.contentTable, tables.contains(content.foldedName) else {
-                continue
-            }
+            guard let content = index.contentTable?.foldedName,
+                tables.contains(content) || schema.views[content] != nil
+            else { continue }
             let name = GRDBMigrationSQLHelpers.quoted(index.name)
             database.execute("INSERT INTO main.\(name) (\(name)) VALUES ('rebuild')")
         }

@@ -1,0 +1,7 @@
+-- migration: 0001_notes
+CREATE TABLE notes (id INTEGER PRIMARY KEY, title TEXT NOT NULL, body TEXT NOT NULL);
+-- migration: 0002_search
+CREATE VIRTUAL TABLE search USING fts5 (title, body);  -- expect: stale-full-text warning
+CREATE TRIGGER added AFTER INSERT ON notes BEGIN
+    INSERT INTO search (rowid, title, body) VALUES (new.id, new.title, new.body);
+END;

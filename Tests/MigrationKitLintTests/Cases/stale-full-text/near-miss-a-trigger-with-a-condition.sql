@@ -1,0 +1,15 @@
+-- migration: 0001_notes
+CREATE TABLE notes (id INTEGER PRIMARY KEY, title TEXT NOT NULL, body TEXT NOT NULL);
+-- migration: 0002_search
+CREATE VIRTUAL TABLE search USING fts5 (title, body, content='notes', content_rowid='id');
+INSERT INTO search (search) VALUES ('rebuild');
+CREATE TRIGGER added AFTER INSERT ON notes BEGIN
+    INSERT INTO search (rowid, title, body) VALUES (new.id, new.title, new.body);
+END;
+CREATE TRIGGER deleted AFTER DELETE ON notes BEGIN
+    INSERT INTO search (search, rowid, title, body) VALUES ('delete', old.id, old.title, old.body);
+END;
+CREATE TRIGGER changed AFTER UPDATE ON notes WHEN old.title IS NOT new.title BEGIN
+    INSERT INTO search (search, rowid, title, body) VALUES ('delete', old.id, old.title, old.body);
+    INSERT INTO search (rowid, title, body) VALUES (new.id, new.title, new.body);
+END;
