@@ -7,6 +7,7 @@ enum Rules {
         RefusedWrites.check,
         CopiedRows.check,
         FollowedRows.check,
+        ReturnedRows.check,
         Repeatability.check,
     ]
 

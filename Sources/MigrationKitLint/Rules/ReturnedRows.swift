@@ -1,0 +1,85 @@
+import GRDB
+import MigrationKitGRDB
+import MigrationKitSchema
+
+/// Rows and values that a migration moves before it drops their table or column: whether its rollback moves
+/// them back. What a migration loses itself has findings of its own.
+enum ReturnedRows {
+    static func check(_ step: StepRecord, _ findings: inout FindingList) {
+        guard let down = step.down, let trials = step.trials, step.incomplete == nil,
+            !down.statements.isEmpty, down.failure == nil,
+            step.statements.allSatisfy({ $0.failure == nil }),
+            !findings.findings.contains(where: { losses.contains($0.rule) })
+        else { return }
+        let dropped = step.before.tables.values.sorted { $0.name < $1.name }.flatMap { table in
+            parts(of: table, step, down.after)
+        }
+        guard !dropped.isEmpty else { return }
+        let returned = trials.outcomes(after: [], first: step.statements.count) {
+            database,
+            outcomes in
+            guard outcomes.allSatisfy({ $0.failure == nil }),
+                down.statements.allSatisfy({ database.run($0.text).failure == nil })
+            else { return [Int]?.none }
+            return dropped.map { database.count($0.query) }
+        }
+        guard let returned, let tried = trials.tried else { return }
+        for (part, count) in zip(dropped, returned) where count == 0 && tried.count(part.query) > 0
+        {
+            findings.add(
+                .rollbackDiffers,
+                level: .warning,
+                at: down.statements.first,
+                "the rollback makes \(part.name) again without the \(part.content) that the migration has "
+                    + "moved",
+                fix: "Move them back in the rollback."
+            )
+        }
+    }
+
+    private static let losses: Set<LintRule> = [
+        .dropTable, .dropColumn, .deleteWithoutWhere, .updateWithoutWhere, .conflictDropsRows,
+        .rebuildLosesRows, .rebuildLosesColumn,
+    ]
+
+    /// What a migration drops and its rollback makes again.
+    private struct Dropped {
+        let name: String
+        let content: String
+        /// Counts what is in it.
+        let query: String
+    }
+
+    private static func parts(
+        of table: SchemaModel.Table,
+        _ step: StepRecord,
+        _ returned: SchemaModel
+    ) -> [Dropped] {
+        guard !table.isVirtual, let again = returned.table(table.name) else { return [] }
+        let count = "FROM main.\(GRDBMigrationSQLHelpers.quoted(table.name))"
+        guard let after = step.after.table(table.name) else {
+            return [
+                Dropped(
+                    name: "table '\(table.name)'",
+                    content: "rows",
+                    query: "SELECT count(*) \(count)"
+                )
+            ]
+        }
+        return table.columns.filter {
+            $0.generated == nil && after.column($0.name) == nil && again.column($0.name) != nil
+        }.map { column in
+            Dropped(
+                name: "column '\(column.name)' of table '\(table.name)'",
+                content: "values",
+                query: "SELECT count(\(GRDBMigrationSQLHelpers.quoted(column.name))) \(count)"
+            )
+        }
+    }
+}
+
+extension ScratchDatabase {
+    fileprivate func count(_ query: String) -> Int {
+        read { (try? Int.fetchOne($0, sql: query)) ?? 0 }
+    }
+}
