@@ -15,7 +15,7 @@ BUILD_OPTIONS ?=
 demo:
 	Scripts/bootstrap
 	$(SWIFT) build $(BUILD_OPTIONS) --product migrationkit-cli
-	Scripts/demo
+	BUILD_OPTIONS='$(BUILD_OPTIONS)' Scripts/demo
 
 # The targets whose tests start daemons, kill processes, or compare with the `sqlcipher` shell.
 LONG_TESTS = EndToEndTests|MigrationKitSQLCipherTests|PowerCutTests|SecretServiceTests
@@ -30,7 +30,7 @@ check:
 test:
 	Scripts/bootstrap --tests
 	$(SWIFT) build $(BUILD_OPTIONS) --build-tests
-	SWIFT="$(SWIFT)" Scripts/run-tests $(if $(ONLY),--filter '$(ONLY)')
+	SWIFT="$(SWIFT)" Scripts/run-tests $(if $(ONLY),--filter '$(ONLY)',--halves)
 
 ## Builds the tool for use: optimised, with the Swift runtime inside, and without the functions that
 ## nothing calls. Paths in C++'s assertions and Swift's hashes of modules for incremental builds are left
