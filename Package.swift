@@ -196,7 +196,9 @@ let package = Package(
                 tool("ArgumentParser", "swift-argument-parser"),
                 .product(name: "GRDB", package: "GRDB.swift"),
                 tool("TOMLKit", "TOMLKit"),
-            ]
+            ],
+            // A link to the page of the documentation.
+            resources: [.embedInCode("Explain/Errors.md")]
         ),
         // Stores in a server: migrates, then serves; many stores; metrics and traces.
         .target(

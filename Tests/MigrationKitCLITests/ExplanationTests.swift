@@ -10,15 +10,15 @@ import Testing
 
 /// What `explain` and the page on errors say.
 @Suite struct ExplanationTests {
-    /// To write the page anew, run this with `TESTS_RECORD_SNAPSHOTS=1`.
-    @Test func pageIsMadeOfTheExplanations() throws {
+    /// The page is the source. Written again from what was read of it, it must be the same.
+    @Test func everyLineOfThePageIsRead() throws {
         var lines = [
             "# Errors", "",
             "What a message of SQLite's, SQLCipher's or the desktop's means, what usually leads to it,",
             "and what to do; then every code of this tool's errors. `migrationkit-cli explain` prints",
             "the same, without a network: `migrationkit-cli explain \"file is not a database\"`.",
             "",
-            "A test makes this page. In the commands, `notes.db` stands for your database, and the key",
+            "In the commands, `notes.db` stands for your database, and the key",
             "comes from [where it is kept](Keys.md).", "",
         ]
         lines += Explanation.all.map {
@@ -54,7 +54,11 @@ import Testing
             let exitCodes = error.exitCodes.map { "\($0)" }.joined(separator: ", ")
             return "| `\(error.code)` | \(exitCodes) | \(error.meaning) |"
         }
-        try expectSnapshot(lines.joined(separator: "\n") + "\n", at: "Documentation/Errors.md")
+        let page = try String(
+            contentsOfFile: PackageFolder.path("Documentation/Errors.md"),
+            encoding: .utf8
+        )
+        #expect(lines.joined(separator: "\n") + "\n" == page)
     }
 
     @Test func everyCodeOfTheSchemaIsExplained() throws {
