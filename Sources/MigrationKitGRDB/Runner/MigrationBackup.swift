@@ -165,13 +165,13 @@ public enum MigrationBackup {
         as source: any DatabaseReader
     ) throws {
         let copy = try open(new, like: source)
-        let finding = try copy.read { try String.fetchOne($0, sql: "PRAGMA quick_check(1)") }
+        let finding = try copy.read { try $0.quickCheck().found.first }
         try copy.close()
-        guard finding == "ok" else {
-            guard finding?.saysReadError != true else {
+        if let finding {
+            guard !finding.saysReadError else {
                 throw MigrationBackupError.cannotCopy(path: path, resultCode: .SQLITE_IOERR_READ)
             }
-            throw MigrationBackupError.copyIsDamaged(path: path, finding: finding ?? "no answer")
+            throw MigrationBackupError.copyIsDamaged(path: path, finding: finding)
         }
     }
 

@@ -32,13 +32,20 @@ package struct VirtualTableText {
     /// The column of it that gives the rowids, in lower case; `nil` if it isn't named.
     package var contentRowID: String? { fullTextOption("CONTENT_ROWID") }
 
-    private func fullTextOption(_ option: String) -> String? {
+    /// Whether it is one of FTS4 without texts: nothing can say whether its index is right.
+    /// <https://www.sqlite.org/fts3.html#contentless_fts4_tables>
+    package var cannotBeChecked: Bool { module == "fts4" && option("CONTENT")?.isEmpty == true }
+
+    private func fullTextOption(_ name: String) -> String? {
+        option(name).flatMap { $0.isEmpty ? nil : $0 }
+    }
+
+    private func option(_ option: String) -> String? {
         guard ["fts3", "fts4", "fts5"].contains(module) else { return nil }
         let tokens = SQLTokens(arguments).tokens
         let place = tokens.indices.dropLast(2).first {
             tokens[$0].isWord(option) && tokens[$0 + 1].text == "="
         }
-        guard let name = place.map({ tokens[$0 + 2].name }), !name.isEmpty else { return nil }
-        return name
+        return place.map { tokens[$0 + 2].name }
     }
 }

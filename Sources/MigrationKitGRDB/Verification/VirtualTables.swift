@@ -1,4 +1,5 @@
 import GRDB
+import GRDBSQLite
 
 /// The virtual tables that can check themselves: full-text search and R-trees.
 package enum VirtualTables {
@@ -6,6 +7,8 @@ package enum VirtualTables {
         package let name: String
         /// In lower case.
         package let module: String
+        /// Whether it can't tell damage, see ``VirtualTableText``.
+        var cannotBeChecked = false
     }
 
     /// The error of the first table that can't be used at all, for example because only the app has
@@ -34,7 +37,9 @@ package enum VirtualTables {
         )
         return rows.compactMap { row in
             let sql: String = row[1]
-            return VirtualTableText(sql).map { Table(name: row[0], module: $0.module) }
+            return VirtualTableText(sql).map {
+                Table(name: row[0], module: $0.module, cannotBeChecked: $0.cannotBeChecked)
+            }
         }
     }
 
@@ -51,7 +56,8 @@ package enum VirtualTables {
             try db.execute(
                 sql: "INSERT INTO main.\(name) (\(name), rank) VALUES ('integrity-check', 1)"
             )
-        case "fts3", "fts4":
+        case "fts3",
+            "fts4" where !table.cannotBeChecked:
             // <https://www.sqlite.org/fts3.html#the_integrity_check_command>
             try db.execute(sql: "INSERT INTO main.\(name) (\(name)) VALUES ('integrity-check')")
         case "rtree", "rtree_i32":
@@ -83,6 +89,20 @@ extension VirtualTables {
                 return false
             }
         }
+    }
+}
+
+extension VirtualTables {
+    /// What SQLite's checks say of sound FTS4 tables without content: their index can't be compared with
+    /// anything. <https://www.sqlite.org/fts3.html#contentless_fts4_tables>
+    package static func findingsWithoutContent(in db: Database) throws -> Set<String> {
+        let tables = try all(db).filter(\.cannotBeChecked)
+        let error = String(cString: sqlite3_errstr(SQLITE_ERROR))
+        return Set(
+            tables.map {
+                "unable to validate the inverted index for FTS4 table main.\($0.name): \(error)"
+            }
+        )
     }
 }
 

@@ -278,7 +278,7 @@ struct DatabaseCopy {
                     row.databaseValues.map { String.fromDatabaseValue($0) ?? "\($0)" }
                         .joined(separator: " ")
                 }
-                let known = try findings.isEmpty ? [] : db.findingsWithoutContent()
+                let known = try findings.isEmpty ? [] : VirtualTables.findingsWithoutContent(in: db)
                 return (findings.filter { $0 != "ok" && !known.contains($0) }.sorted(), nil)
             } catch let error as DatabaseError
                 where error.resultCode == .SQLITE_ERROR || error.isOfModule
@@ -316,21 +316,6 @@ extension Database {
             try Int.fetchOne(self, sql: "PRAGMA main.\(name)") ?? 0
         }
         return try (value("page_count") - value("freelist_count")) * value("page_size")
-    }
-
-    /// What `quick_check` says of FTS4 tables without content: their index can't be compared with
-    /// anything. <https://www.sqlite.org/fts3.html#contentless_fts4_tables>
-    fileprivate func findingsWithoutContent() throws -> Set<String> {
-        try String.fetchSet(
-            self,
-            sql: """
-                SELECT 'unable to validate the inverted index for FTS4 table main.' || name || ': '
-                    || ?
-                FROM main.sqlite_schema WHERE type = 'table' AND rootpage = 0
-                    AND replace(replace(sql, ' ', ''), char(39), '"') LIKE '%content=""%'
-                """,
-            arguments: [DatabaseCopy.unexplained]
-        )
     }
 
     /// How many pages the connection has read from its files so far.

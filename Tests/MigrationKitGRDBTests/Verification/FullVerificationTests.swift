@@ -27,6 +27,8 @@ import Testing
                     CREATE TABLE exact (rowid TEXT, number INT, words TEXT, any ANY) STRICT;
                     CREATE VIRTUAL TABLE fts USING fts5 (name, content = 'author', content_rowid = 'id');
                     CREATE VIRTUAL TABLE "old using" USING fts4 (body);
+                    CREATE VIRTUAL TABLE bare USING fts4 (content="", body);
+                    INSERT INTO bare (docid, body) VALUES (1, 'some words');
                     CREATE VIRTUAL TABLE box USING rtree (id, low, high);
                     CREATE VIEW big AS SELECT 1;
                     INSERT INTO author VALUES (1, 'Ada'), (2, 'Grace');
