@@ -252,6 +252,57 @@ import Testing
         ).run()
     }
 
+    /// Rows that may be refused are left out, although a trigger forbids to delete them, or brings them back.
+    @Test(arguments: [
+        "BEFORE DELETE ON notes BEGIN SELECT RAISE(ABORT, 'never'); END",
+        "AFTER DELETE ON notes BEGIN INSERT INTO notes VALUES (old.id, old.body); END",
+    ])
+    func rowsThatATriggerKeepsAreLeftOut(_ trigger: String) throws {
+        func schema(_ body: String) -> String {
+            "CREATE TABLE notes (id INTEGER PRIMARY KEY, body \(body)); CREATE TRIGGER t \(trigger)"
+        }
+        func rebuild(_ body: String) -> [String] {
+            self.rebuild("body \(body)", from: "SELECT id, body FROM notes")
+                + ["CREATE TRIGGER t \(trigger)"]
+        }
+        try proof(
+            from: schema("TEXT"),
+            to: schema("TEXT NOT NULL"),
+            up: ["DROP TRIGGER t"] + rebuild("TEXT NOT NULL"),
+            down: ["DROP TRIGGER t"] + rebuild("TEXT"),
+            hazards: [hazard(.mayViolateNotNull, "notes", "body")]
+        ).run()
+    }
+
+    /// Generated rows are changed after they were indexed.
+    @Test(arguments: [
+        "fts5 (body, content='notes', content_rowid='id')", "fts4 (content=\"notes\", body)",
+    ])
+    func fullTextTableThatTheAppFillsIsFilled(_ search: String) throws {
+        let search = "CREATE VIRTUAL TABLE search USING \(search);"
+        try proof(
+            from: "CREATE TABLE notes (id INTEGER PRIMARY KEY, body TEXT); \(search)",
+            to: "CREATE TABLE notes (id INTEGER PRIMARY KEY, body TEXT, stars INTEGER); \(search)",
+            up: [Self.addsStars]
+        ).run()
+    }
+
+    /// Without quotes, NULL is no column.
+    @Test func columnMayBeCalledNull() throws {
+        let computed = #"CREATE TABLE t (name ANY, "null" INTEGER AS ((name IS NULL))) STRICT"#
+        let difference = try SchemaDifference(
+            from: schema("CREATE TABLE t (name ANY) STRICT"),
+            to: schema(computed)
+        )
+        #expect(try SchemaMigration(difference).hazards.isEmpty)
+        let checked = #"CREATE TABLE t (id INTEGER, "null" INTEGER, CHECK (id IS NOT NULL)) STRICT"#
+        let other = try SchemaDifference(
+            from: schema("CREATE TABLE o (a); \(checked)"),
+            to: schema("CREATE TABLE o (a, b); \(checked)")
+        )
+        #expect(try SchemaMigration(other).hazards.isEmpty)
+    }
+
     /// After the rollback, the dropped column is empty, and so the expression has no value.
     @Test func expressionOverADroppedColumnIsProved() throws {
         let from = "CREATE TABLE notes (id INTEGER PRIMARY KEY, body TEXT)"

@@ -1,5 +1,6 @@
 import Foundation
 import GRDB
+import MigrationKitGRDB
 import MigrationKitSchema
 
 /// Databases in memory with a schema and generated rows.
@@ -45,7 +46,8 @@ struct ProofRows {
         }
         scratch.execute("PRAGMA foreign_keys = OFF")
         for table in model.tables.values { vary(table) }
-        removeOrphans()
+        let model = model
+        scratch.read { try? Self.changing($0, model) { try Self.removeOrphans(in: $0, model) } }
     }
 
     func database(with content: Content) throws -> DatabaseQueue {
@@ -54,24 +56,49 @@ struct ProofRows {
         let copy = try scratch.plainCopy()
         try copy.inDatabase { db in
             try db.execute(sql: "PRAGMA foreign_keys = OFF")
-            for hazard in hazards {
-                let table = GRDBMigrationSQLHelpers.quoted(hazard.table)
-                let condition: String
-                switch (content, hazard.kind, hazard.column) {
-                case (.fewer, .mayViolateNotNull, let column?):
-                    condition = "\(GRDBMigrationSQLHelpers.quoted(column)) IS NULL"
-                case (.fewer, _, _):
-                    condition = "rowid > (SELECT min(rowid) FROM \(table))"
-                default:
-                    condition = "true"
+            try Self.changing(db, model) { db in
+                for hazard in hazards {
+                    let table = GRDBMigrationSQLHelpers.quoted(hazard.table)
+                    let condition: String
+                    switch (content, hazard.kind, hazard.column) {
+                    case (.fewer, .mayViolateNotNull, let column?):
+                        condition = "\(GRDBMigrationSQLHelpers.quoted(column)) IS NULL"
+                    case (.fewer, _, _):
+                        let rowID = model.rowID(of: hazard.table)
+                        condition = "\(rowID) > (SELECT min(\(rowID)) FROM \(table))"
+                    default:
+                        condition = "true"
+                    }
+                    // A view of this name: then the rows stay.
+                    try? db.execute(sql: "DELETE FROM main.\(table) WHERE \(condition)")
                 }
-                // A view of this name, or a trigger that forbids it: then the rows stay.
-                try? db.execute(sql: "DELETE FROM main.\(table) WHERE \(condition)")
+                try Self.removeOrphans(in: db, model)
             }
-            try Self.removeOrphans(in: db)
             try db.execute(sql: "PRAGMA foreign_keys = ON")
         }
         return copy
+    }
+
+    /// Changes rows as no app does: without triggers, which may forbid it or bring the rows back, and so
+    /// full-text tables are filled again.
+    private static func changing(
+        _ db: Database,
+        _ model: SchemaModel,
+        _ body: (Database) throws -> Void
+    ) throws {
+        let triggers = model.triggers.values.sorted { $0.name < $1.name }
+        for trigger in triggers {
+            try db.execute(
+                sql: "DROP TRIGGER main.\(GRDBMigrationSQLHelpers.quoted(trigger.name))"
+            )
+        }
+        try body(db)
+        for index in model.tables.values where index.contentTable != nil {
+            let name = GRDBMigrationSQLHelpers.quoted(index.name)
+            // A view may need a function of the app's.
+            try? db.execute(sql: "INSERT INTO main.\(name) (\(name)) VALUES ('rebuild')")
+        }
+        for trigger in triggers { try db.execute(sql: trigger.sql) }
     }
 
     /// Gives one row a NULL in each column that allows it, and puts rows into the tables of a full
@@ -100,22 +127,26 @@ struct ProofRows {
         }
     }
 
-    private func removeOrphans() {
-        scratch.read { try? Self.removeOrphans(in: $0) }
-    }
-
     /// A trigger may have written rows that refer to nothing, which a migration would be refused for.
-    private static func removeOrphans(in db: Database) throws {
+    private static func removeOrphans(in db: Database, _ model: SchemaModel) throws {
         for _ in 0..<100 {
             let orphans = try Row.fetchAll(db, sql: "PRAGMA main.foreign_key_check")
             guard !orphans.isEmpty else { return }
             for orphan in orphans {
-                let table = GRDBMigrationSQLHelpers.quoted(orphan["table"] as String)
+                let name: String = orphan["table"]
                 let rowID: Int64? = orphan["rowid"]
+                let condition = rowID.map { " WHERE \(model.rowID(of: name)) = \($0)" } ?? ""
                 try db.execute(
-                    sql: "DELETE FROM main.\(table)" + (rowID.map { " WHERE rowid = \($0)" } ?? "")
+                    sql: "DELETE FROM main.\(GRDBMigrationSQLHelpers.quoted(name))" + condition
                 )
             }
         }
+    }
+}
+
+extension SchemaModel {
+    /// A name of the rowid that no column of the table has.
+    fileprivate func rowID(of name: String) -> String {
+        rowidName(besides: table(name)?.columns.map(\.name) ?? []) ?? "rowid"
     }
 }

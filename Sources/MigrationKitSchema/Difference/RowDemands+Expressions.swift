@@ -96,9 +96,19 @@ extension RowDemands {
         _ token: SQLTokens.Token,
         in table: SchemaModel.Table
     ) -> SchemaModel.Column? {
-        let isName = token.kind == .word || token.kind == .quotedName
+        // A column may be called "null".
+        let isName =
+            token.kind == .quotedName || token.kind == .word && !Self.operators.contains(token.name)
         return isName ? table.columns.first { $0.name.foldedName == token.name } : nil
     }
+
+    /// The words in expressions that name nothing unless they are quoted.
+    /// <https://www.sqlite.org/lang_keywords.html>
+    private static let operators: Set<String> = [
+        "and", "as", "between", "case", "collate", "distinct", "else", "escape", "exists", "from",
+        "in",
+        "is", "isnull", "not", "notnull", "null", "or", "select", "then", "when", "where",
+    ]
 
     /// Whether a column has the same values as before, which compare as before.
     func isUntouched(_ column: SchemaModel.Column, in new: SchemaModel.Table) -> Bool {
