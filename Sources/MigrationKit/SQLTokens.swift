@@ -69,10 +69,13 @@ package struct SQLTokens: Sendable {
             }
         }
 
-        /// The same, but a name that needs its quotes as it is written: it may be a string, or be
-        /// read by a module.
+        /// The same, but a name that needs its quotes with its letters as they are written: it may be a
+        /// string, or be read by a module.
         package var exactMeaning: String {
-            kind == .quotedName && meaning.utf8.first == UInt8(ascii: "\"") ? text : meaning
+            guard kind == .quotedName, meaning.utf8.first == UInt8(ascii: "\"") else {
+                return meaning
+            }
+            return isDoubleQuoted ? text : unquoted.quotedName
         }
     }
 

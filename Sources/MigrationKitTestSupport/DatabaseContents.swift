@@ -29,6 +29,10 @@ struct TableContents {
         /// In lower case. Generated ones, too: their values follow from the others.
         let columns: [String]
         let rows: [[DatabaseValue]]
+        /// The columns whose values are computed.
+        var generated: Set<String> = []
+        /// The columns that hold texts.
+        var texts: Set<String> = []
     }
 
     /// By name in lower case.
@@ -49,10 +53,20 @@ struct TableContents {
                 guard names?.contains(table.foldedName) ?? true else { return }
                 let sql = "SELECT * FROM main.\(GRDBMigrationSQLHelpers.quoted(table))"
                 let statement = try db.makeStatement(sql: sql)
+                let kinds = try Row.fetchAll(
+                    db,
+                    sql: "SELECT name, type, hidden FROM pragma_table_xinfo(?, 'main')",
+                    arguments: [table]
+                )
+                func columns(where isMeant: (Row) -> Bool) -> Set<String> {
+                    Set(kinds.filter(isMeant).map { ($0[0] as String).foldedName })
+                }
                 contents[table.foldedName] = Table(
                     name: table,
                     columns: statement.columnNames.map(\.foldedName),
-                    rows: try Row.fetchAll(statement).map { Array($0.databaseValues) }
+                    rows: try Row.fetchAll(statement).map { Array($0.databaseValues) },
+                    generated: columns { $0[2] as Int > 1 },
+                    texts: columns { ColumnAffinity(of: $0[1]) == .text }
                 )
             }
         }

@@ -559,6 +559,35 @@ import Testing
     }
 
     /// 'migrate' says the same.
+    /// What is written otherwise, and means the same, is no difference.
+    @Test(arguments: [
+        (
+            "CREATE TABLE [order] (id INTEGER PRIMARY KEY, a TEXT DEFAULT 'x');",
+            "CREATE TABLE new (id INTEGER PRIMARY KEY, a TEXT); INSERT INTO new SELECT id, a FROM [order];"
+                + " DROP TABLE [order]; ALTER TABLE new RENAME TO \"order\";",
+            "CREATE TABLE new (id INTEGER PRIMARY KEY, a TEXT DEFAULT 'x');"
+                + " INSERT INTO new SELECT id, a FROM [order];"
+                + " DROP TABLE [order]; ALTER TABLE new RENAME TO \"order\";"
+        ),
+        (
+            "CREATE TABLE t (id INTEGER PRIMARY KEY, n INTEGER);",
+            "CREATE TABLE new (id INTEGER PRIMARY KEY, n TEXT); INSERT INTO new SELECT id, n FROM t;"
+                + " DROP TABLE t; ALTER TABLE new RENAME TO t;",
+            "CREATE TABLE new (id INTEGER PRIMARY KEY, n INTEGER); INSERT INTO new SELECT id, n FROM t;"
+                + " DROP TABLE t; ALTER TABLE new RENAME TO t;"
+        ),
+        (
+            "CREATE TABLE t (a TEXT, c TEXT AS (a || 'x'));",
+            "ALTER TABLE t DROP COLUMN c; ALTER TABLE t ADD COLUMN c TEXT AS (a || 'y');",
+            "ALTER TABLE t DROP COLUMN c; ALTER TABLE t ADD COLUMN c TEXT AS (a || 'x');"
+        ),
+    ])
+    func conversionsAreNoLoss(_ first: String, _ up: String, _ down: String) throws {
+        let fault = Fault(.rollback, "none", (first, nil), (up, down), names: "")
+        let failed = try report(fault, isNearMiss: true).cases.filter { $0.failure != nil }
+        #expect(failed.isEmpty, "\(failed)")
+    }
+
     @Test func adviceIsThatForTheError() throws {
         let fault = Fault(
             .install,

@@ -43,11 +43,14 @@ extension TableContents {
             guard let place = stated.place(of: name), !place.deletes,
                 let new = tables[place.table]
             else { return nil }
-            let columns = old.columns.compactMap { column in
+            // What is computed follows from the other values.
+            let columns = old.columns.filter { !old.generated.contains($0) }.compactMap { column in
                 place.column(column, among: new.columns).map { (before: column, after: $0) }
             }
             func isKept(_ columns: [(before: String, after: String)]) -> Bool {
-                new.counts(of: columns.map(\.after)).includes(old.counts(of: columns.map(\.before)))
+                let texts = columns.indices.filter { new.texts.contains(columns[$0].after) }
+                return new.counts(of: columns.map(\.after))
+                    .includes(old.counts(of: columns.map(\.before), asTexts: Set(texts)))
             }
             guard new.rows.count >= old.rows.count else {
                 return Self.difference(of: old.name, old.rows.count, new.rows.count)
@@ -72,10 +75,18 @@ extension TableContents {
 
 extension TableContents.Table {
     /// How often each row is there, by its values in some columns.
-    func counts(of columns: [String]) -> [[DatabaseValue]: Int] {
+    ///
+    /// - Parameter texts: The places of those whose whole numbers a column of texts converts.
+    func counts(of columns: [String], asTexts texts: Set<Int> = []) -> [[DatabaseValue]: Int] {
         let places = columns.compactMap(self.columns.firstIndex)
         return rows.reduce(into: [:]) { counts, row in
-            counts[places.map { row[$0] }, default: 0] += 1
+            let values = places.enumerated().map { place, column in
+                guard texts.contains(place), case .int64(let number) = row[column].storage else {
+                    return row[column]
+                }
+                return "\(number)".databaseValue
+            }
+            counts[values, default: 0] += 1
         }
     }
 }
