@@ -181,7 +181,7 @@ final class LintRun {
             rebuilds: Rebuild.all(in: statements, before: before),
             valuesBefore: rows?.valuesBefore ?? [:],
             valuesAfter: rows?.valuesAfter ?? [:],
-            leavesOrphans: rows?.leavesOrphans ?? false,
+            orphaned: rows?.orphaned ?? [],
             staleIndexes: rows?.staleIndexes ?? [],
             broken: newlyBroken(before: before, after: after),
             incomplete: incomplete,

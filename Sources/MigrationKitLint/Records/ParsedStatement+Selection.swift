@@ -3,6 +3,13 @@ import MigrationKitGRDB
 // What a statement with a SELECT reads, from its words.
 
 extension ParsedStatement {
+    /// Whether a conflict fails whatever the table says: `INSERT OR ABORT` and its like.
+    /// <https://www.sqlite.org/lang_conflict.html>
+    var refusesConflicts: Bool {
+        guard case .insert(_, let conflict?) = kind else { return false }
+        return ["ABORT", "FAIL", "ROLLBACK"].contains(conflict)
+    }
+
     /// `INSERT OR IGNORE`, `OR REPLACE` or `ON CONFLICT ... DO NOTHING`.
     var hasConflictClause: Bool {
         guard case .insert(_, let conflict) = kind else { return false }

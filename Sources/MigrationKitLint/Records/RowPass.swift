@@ -7,8 +7,8 @@ struct RowPass {
     let countsBefore: [String: Int]
     let valuesBefore: [String: ColumnValues]
     let valuesAfter: [String: ColumnValues]
-    /// Whether rows lack their parent afterwards that had one.
-    let leavesOrphans: Bool
+    /// The tables in which more rows lack their parent afterwards than before.
+    let orphaned: [String]
     /// The full-text tables that don't match their content afterwards, and did before.
     let staleIndexes: [FullTextIndex]
 
@@ -39,7 +39,7 @@ struct RowPass {
             }
         }
         valuesBefore = values(before)
-        let orphanCount = database.orphanCount()
+        let orphans = database.orphanCounts()
         let indexes = database.read { try? FullTextIndex.States(in: $0) }
         pass = try StepPass(
             sources,
@@ -49,10 +49,15 @@ struct RowPass {
             settings
         )
         valuesAfter = values(after)
-        leavesOrphans = database.orphanCount() > orphanCount
-        staleIndexes = database.read { db in
-            (try? indexes?.leftWrong(in: db, touched: nil)) ?? []
-        }
+        orphaned = database.orphanCounts().filter { $1 > orphans[$0, default: 0] }.keys.sorted()
+        // If the rows are refused, it is about none of them.
+        let isRefused = pass.statements.contains { $0.failure != nil }
+        staleIndexes =
+            isRefused
+            ? []
+            : database.read { db in
+                (try? indexes?.leftWrong(in: db, touched: nil)) ?? []
+            }
     }
 }
 

@@ -55,8 +55,8 @@ struct StepRecord {
     /// Their values after it.
     let valuesAfter: [String: ColumnValues]
 
-    /// Whether rows lack their parent after it has run on generated rows.
-    let leavesOrphans: Bool
+    /// The tables in which more rows lack their parent after it has run on generated rows.
+    let orphaned: [String]
 
     /// The full-text tables that don't match their content after it has run on generated rows.
     let staleIndexes: [FullTextIndex]

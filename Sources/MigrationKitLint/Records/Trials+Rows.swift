@@ -14,9 +14,11 @@ extension Trials {
     /// allows them.
     func setups(against demand: RowDemand, _ table: SchemaModel.Table) -> [[String]] {
         if let known = results.setups[demand] { return known }
-        let found = firstOf(candidates(against: demand, table)) { database in
+        // Any row may violate it.
+        let candidates = [AnySequence([[]]), candidates(against: demand, table)].joined()
+        let found = firstOf(candidates) { database in
             // Rows without a parent from before prove nothing.
-            if demand.requirement == .parent, database.orphanCount() > orphans { return false }
+            if makesOrphans(in: table.name, database) { return false }
             guard let query = demand.countQuery else { return true }
             return database.read { (try? Int.fetchOne($0, sql: query)) ?? 0 } > 0
         }
@@ -37,7 +39,16 @@ extension Trials {
             .prefix(Self.maximumPairs)
         switch demand.requirement {
         case .unique:
-            let equal = equalRows(columns, table)
+            // A foreign key of several columns needs all of the parent's.
+            let names = Set(columns.map(\.name))
+            let others = Set(
+                table.foreignKeys.map { Set($0.columns) }.filter { key in
+                    key.count > 1 && !key.isDisjoint(with: names)
+                }.flatMap { $0 }
+            ).subtracting(names)
+            let all = columns + table.columns.filter { others.contains($0.name) }
+            let equal =
+                equalRows(columns, table) + (others.isEmpty ? [] : equalRows(all, table))
             // The rows must also satisfy the condition of a partial index.
             let both = equal.lazy.flatMap { equal in changes.lazy.map { equal + [$0] } }
             return AnySequence([AnySequence(equal), AnySequence(both)].joined())
@@ -113,7 +124,7 @@ extension Trials {
         ("'1'", "' 1'"), ("0.5", "'0.5'"), ("0", "NULL"), ("''", "NULL"), ("0", "''"),
         ("1", "-1"), ("0.25", "0.5"), ("'the same 1'", "'the same 2'"),
         ("'2024-01-01 10:00'", "'2024-01-01 11:00'"),
-        ("'a-b'", "'ab'"), ("'a b'", "'ab'"),
+        ("'a-b'", "'ab'"), ("'a b'", "'ab'"), ("'a'", "'a/'"),
     ]
 
     private static func variants(of column: String) -> [String] {
@@ -189,16 +200,18 @@ extension Trials {
 
     /// Where updates are tried, and undone; `nil` if there can be no rows.
     var tried: ScratchDatabase? {
-        if results.tried == nil { results.tried = database() }
+        if results.tried == nil {
+            results.tried = database()
+            // Other tables may have no rows that refer to these.
+            results.tried?.execute("PRAGMA foreign_keys = OFF")
+            results.orphans = results.tried?.orphanCounts() ?? [:]
+        }
         return results.tried
     }
 
-    /// How many generated rows lack their parent.
-    var orphans: Int {
-        if let known = results.orphans { return known }
-        let count = tried?.orphanCount() ?? 0
-        results.orphans = count
-        return count
+    /// Whether more rows of a table lack their parent than of the generated ones.
+    func makesOrphans(in table: String, _ database: ScratchDatabase) -> Bool {
+        database.orphanCount(in: table) > results.orphans[table, default: 0]
     }
 
     /// A few of the changes after which a condition holds.

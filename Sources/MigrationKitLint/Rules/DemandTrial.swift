@@ -60,34 +60,42 @@ struct DemandTrial {
         let setups = trials.setups(against: demand, table)
         var verdict = Verdict.untried
         for setup in setups {
-            guard let database = trials.database(after: setup), let pass = trials.run(on: database)
-            else { continue }
-            let isMasked = zip(step.statements, pass.statements).contains { record, run in
-                record.failure == nil && run.failure != nil
+            let found = trials.outcomes(after: setup, first: step.statements.count) {
+                self.verdict(of: $1, in: $0, step)
             }
-            if !isMasked {
-                verdict = .satisfied
-            } else if case .untried = verdict {
-                verdict = .masked
-            }
-            if demand.requirement == .parent {
-                if database.orphanCount(in: table.name) > 0 { return .violated(at: statement) }
-                continue
-            }
-            // Before 3.53, SQLite stores values of generated columns that only a check refuses.
-            if demand.requirement == .types, database.hasWrongTypes(in: table.name) {
-                return .violated(at: statement)
-            }
-            for (number, run) in pass.statements.enumerated() {
-                guard let failure = run.failure, failure.violates(demand.requirement),
-                    // Generated rows may have the keys of rows that the migration inserts.
-                    demand.requirement != .unique
-                        || step.statements[number].failureWithRows?.code != failure.code
-                else { continue }
-                return .violated(at: number)
+            switch (found, verdict) {
+            case (.violated?, _): return found ?? verdict
+            case (.satisfied?, _), (.masked?, .untried): verdict = found ?? verdict
+            default: continue
             }
         }
         return verdict
+    }
+
+    private func verdict(
+        of outcomes: [Trials.Outcome],
+        in database: ScratchDatabase,
+        _ step: StepRecord
+    ) -> Verdict {
+        if demand.requirement == .parent, database.orphanCount(in: table.name) > 0 {
+            return .violated(at: statement)
+        }
+        // Before 3.53, SQLite stores values of generated columns that only a check refuses.
+        if demand.requirement == .types, database.hasWrongTypes(in: table.name) {
+            return .violated(at: statement)
+        }
+        for (number, outcome) in outcomes.enumerated() where demand.requirement != .parent {
+            guard let failure = outcome.failure, failure.violates(demand.requirement),
+                // Generated rows may have the keys of rows that the migration inserts.
+                demand.requirement != .unique
+                    || step.statements[number].failureWithRows?.code != failure.code
+            else { continue }
+            return .violated(at: number)
+        }
+        let isMasked = zip(step.statements, outcomes).contains { record, outcome in
+            record.failure == nil && outcome.failure != nil
+        }
+        return isMasked ? .masked : .satisfied
     }
 
     /// How many rows of the real database don't satisfy it; `nil` if that isn't known.

@@ -10,7 +10,39 @@ enum FailsOnData {
         for trial in DemandTrial.all(in: step) {
             violation(of: trial, in: step, &findings)
         }
+        orphans(in: step, &findings)
         mismatches(in: step, &findings)
+    }
+
+    /// Rows that the migration writes, and that refer to nothing.
+    private static func orphans(in step: StepRecord, _ findings: inout FindingList) {
+        guard let rule = RowDemand.Requirement.parent.hazard.rule else { return }
+        let explaining: Set<LintRule> = [
+            rule, .deleteWithoutCascade, .cascadeDeletes, .deleteWithoutWhere,
+            .rebuildLosesRows, .dropTable, .conflictDropsRows,
+        ]
+        guard step.foreignKeyChecks != .off, step.incomplete == nil,
+            step.statements.allSatisfy({ $0.failure == nil && $0.failureWithRows == nil }),
+            !findings.findings.contains(where: { explaining.contains($0.rule) })
+        else { return }
+        for table in step.orphaned {
+            let writing = step.statements.last { statement in
+                switch statement.kind {
+                case .insert(let name, _), .update(let name, _):
+                    name.isSameName(as: table)
+                        && statement.actions.contains { $0.kind == .read && $0.detail != nil }
+                default: false
+                }
+            }
+            guard let writing else { continue }
+            findings.add(
+                rule,
+                level: .warning,
+                at: writing,
+                "rows that are written into table '\(table)' may refer to rows that don't exist",
+                fix: "Write only those with a parent, such as with a JOIN."
+            )
+        }
     }
 
     // MARK: - Refused Alterations

@@ -233,7 +233,11 @@ enum LostRows {
         _ step: StepRecord,
         _ findings: inout FindingList
     ) {
-        guard let table = step.original(of: name, at: statement),
+        // After a rebuild, the rows are those of the former table.
+        let rebuild = step.rebuilds.first {
+            $0.table.isSameName(as: name) && $0.end.number < statement.number && !$0.isAnew
+        }
+        guard let table = step.original(of: name, at: statement) ?? rebuild?.before,
             step.concernsAllRows(statement, of: table), !statement.parsed.hasKeyword("LIMIT"),
             !statement.parsed.hasKeyword("FROM")
         else { return }
@@ -246,7 +250,9 @@ enum LostRows {
         let overwritten = Set(names(.update)).filter { column in
             table.column(column) != nil && !read.contains { $0.isSameName(as: column) }
                 // Otherwise, it only fills what the migration itself has added.
-                && !step.reads(column, of: name, before: statement)
+                && step.copies(of: column, in: name, before: statement).allSatisfy { copy in
+                    rebuild?.copies.contains { $0.statement.number == copy.number } ?? false
+                }
         }.sorted()
         guard !overwritten.isEmpty else { return }
         findings.addIfRows(
@@ -330,7 +336,7 @@ extension StepRecord {
         guard !statement.foreignKeysAreOn else {
             return statement.parsed.words.contains { $0.name.isSameName(as: child) }
         }
-        return has([.read]) && !leavesOrphans
+        return has([.read]) && orphaned.isEmpty
     }
 
     /// Whether a later statement puts rows into a table.

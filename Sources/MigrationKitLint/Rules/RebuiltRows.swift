@@ -95,6 +95,7 @@ enum RebuiltRows {
         for copy in rebuild.copies
         where copy.statement.parsed.hasConflictClause
             || copy.isIntoNew && rebuild.hasNewConflictClause
+                && !copy.statement.parsed.refusesConflicts
         {
             let rows = step.data?.rows(in: rebuild.table)
             findings.addIfRows(

@@ -12,12 +12,15 @@ enum RefusedWrites {
         let copies = Set(step.rebuilds.flatMap(\.copies).map(\.statement.number))
         for statement in step.statements
         where statement.failure == nil
-            && (statement.computesWithRows || step.indexesNewColumns(statement))
+            && (statement.computesWithRows || step.indexesNewColumns(statement)
+                || step.setsPartOfKey(statement))
             && !step.refusesOnPurpose(statement)
         {
             // The demands of a rebuild are counted there.
             if copies.contains(statement.number),
-                step.data != nil || !statement.parsed.joinsOrComputes
+                step.data != nil || !statement.parsed.joinsOrComputes,
+                // A column that the copy leaves out.
+                !(statement.failureWithRows?.violates(.notNull) ?? false)
             {
                 continue
             }
@@ -87,7 +90,10 @@ enum RefusedWrites {
                 guard let failure = outcomes.last?.failure, failure.dependsOnRows,
                     outcomes.dropLast().allSatisfy({ $0.failure == nil }),
                     // Rows without a parent from before prove nothing.
-                    setup.isEmpty || database.orphanCount() <= trials.orphans
+                    setup.isEmpty
+                        || !sources.contains(where: {
+                            trials.makesOrphans(in: $0.table.name, database)
+                        })
                 else { return StatementFailure?.none }
                 return failure
             }
@@ -110,15 +116,30 @@ enum RefusedWrites {
                 literalsIn: texts.joined(separator: " "),
                 fitting: true
             )
+            // Values may become equal together with those that are.
+            let keys = [table.primaryKey] + table.uniques.map { $0.columns.map(\.text) }
+            let together = keys.map { $0.compactMap(table.column) }.filter { key in
+                key.count > 1 && key.contains { column in all.contains { $0.name == column.name } }
+            }
             return changes.map { [$0] }
-                + all.flatMap { trials.equalRows([$0], table, fitting: true) }
+                + (all.map { [$0] } + together).flatMap {
+                    trials.equalRows($0, table, fitting: true)
+                }
         }
         // Generated rows may be none of those that it means.
         let meant = statement.parsed.condition(in: statement.text).flatMap { condition in
             sources.lazy.compactMap { trials.updates(of: $0.table, toSatisfy: condition).first }
                 .first
         }
-        return [[]] + others + (meant.map { meant in [meant] + others.map { meant + $0 } } ?? [])
+        // Rows may have none in another table.
+        let without =
+            sources.count < 2
+            ? []
+            : sources.map {
+                ["DELETE FROM main.\(GRDBMigrationSQLHelpers.quoted($0.table.name))"]
+            }
+        return [[]] + without + others
+            + (meant.map { meant in [meant] + others.map { meant + $0 } } ?? [])
     }
 
     private static let mostColumns = 8
@@ -140,6 +161,23 @@ extension StatementRecord {
 }
 
 extension StepRecord {
+    /// Whether an `UPDATE` gives rows the same value in a column of a key of several.
+    fileprivate func setsPartOfKey(_ statement: StatementRecord) -> Bool {
+        guard case .update(let name, conflict: nil) = statement.kind,
+            let table = original(of: name, at: statement)
+        else { return false }
+        let keys = [table.primaryKey] + table.uniques.map { $0.columns.map(\.text) }
+        return keys.contains { key in
+            key.count > 1
+                && key.contains { column in
+                    statement.actions.contains {
+                        $0.kind == .update && $0.cause == nil && $0.name.isSameName(as: name)
+                            && $0.detail?.isSameName(as: column) ?? false
+                    }
+                }
+        }
+    }
+
     /// Whether a statement makes a unique index with columns that the migration has added.
     fileprivate func indexesNewColumns(_ statement: StatementRecord) -> Bool {
         guard case .createIndex(_, let name, isUnique: true) = statement.kind,

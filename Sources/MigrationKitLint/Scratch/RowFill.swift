@@ -137,7 +137,7 @@ struct RowFill {
         // They are at the same place in all columns, which are tried together.
         let literals = checks.filter { check in
             SQLTokens(check).tokens.contains { $0.name.isSameName(as: column.name) }
-        }.flatMap(Self.literals)
+        }.flatMap { Self.literals($0, column.affinity, row) }
         let isNumber = [.integer, .real].contains(column.affinity)
         let json: [any DatabaseValueConvertible] =
             isNumber ? [] : ["{\"k\":\(row)}", "[\(row)]"]
@@ -145,15 +145,33 @@ struct RowFill {
             + (column.isNotNull ? [] : [.null])
     }
 
-    /// The strings of an expression, and its numbers with those beside them.
-    private static func literals(_ expression: String) -> [DatabaseValue] {
-        let bytes = Array(expression.utf8)
-        return SQLTokenizer(bytes).flatMap { token -> [DatabaseValue] in
-            let text = String(decoding: bytes[token.range], as: UTF8.self)
-            if text.hasPrefix("'") { return [text.unquotedName.databaseValue] }
-            guard token.kind == .word, let number = Int(text) else { return [] }
-            return [number, number + 1, number - 1].map(\.databaseValue)
+    /// The strings of an expression, its numbers with those beside them, and values of these lengths.
+    private static func literals(
+        _ expression: String,
+        _ affinity: ColumnAffinity,
+        _ row: Int
+    ) -> [DatabaseValue] {
+        let tokens = SQLTokens(expression).tokens
+        let measures = tokens.contains { ["length", "octet_length"].contains($0.name) }
+        return tokens.flatMap { token -> [DatabaseValue] in
+            if token.kind == .string { return [token.unquoted.databaseValue] }
+            guard token.kind == .number, let number = Int(token.text) else { return [] }
+            let numbers = [number, number + 1, number - 1]
+            let lengths = measures ? numbers.filter { (1...10_000).contains($0) } : []
+            return lengths.map { Self.value(ofLength: $0, affinity, row) }
+                + numbers.map(\.databaseValue)
         }
+    }
+
+    private static func value(
+        ofLength length: Int,
+        _ affinity: ColumnAffinity,
+        _ row: Int
+    ) -> DatabaseValue {
+        let last = UInt8(ascii: "a") + UInt8(truncatingIfNeeded: row)
+        let bytes = [UInt8](repeating: UInt8(ascii: "x"), count: length - 1) + [last]
+        return affinity == .blob
+            ? Data(bytes).databaseValue : String(decoding: bytes, as: UTF8.self).databaseValue
     }
 }
 

@@ -108,6 +108,17 @@ final class ScratchDatabase {
         }
     }
 
+    /// How many rows of each table lack their parent.
+    func orphanCounts() -> [String: Int] {
+        let rows = read { db in
+            try? Row.fetchAll(
+                db,
+                sql: "SELECT \"table\", count(*) FROM pragma_foreign_key_check GROUP BY 1"
+            )
+        }
+        return (rows ?? []).reduce(into: [:]) { $0[$1[0]] = $1[1] }
+    }
+
     /// The values of each column of a table; `nil` if it can't be read.
     func values(of table: SchemaModel.Table) -> ColumnValues? {
         let columns = table.columns.filter { !$0.isHidden }
