@@ -43,9 +43,11 @@ extension TableContents {
             guard let place = stated.place(of: name), !place.deletes,
                 let new = tables[place.table]
             else { return nil }
-            // What is computed follows from the other values.
-            let columns = old.columns.filter { !old.generated.contains($0) }.compactMap { column in
+            let columns = old.columns.compactMap { column in
                 place.column(column, among: new.columns).map { (before: column, after: $0) }
+            }.filter {
+                // What is computed follows from the other values.
+                !old.generated.contains($0.before) || !new.generated.contains($0.after)
             }
             func isKept(_ columns: [(before: String, after: String)]) -> Bool {
                 let texts = columns.indices.filter { new.texts.contains(columns[$0].after) }
