@@ -94,9 +94,8 @@ struct ProofRows {
         }
         try body(db)
         for index in model.tables.values where index.contentTable != nil {
-            let name = GRDBMigrationSQLHelpers.quoted(index.name)
             // A view may need a function of the app's.
-            try? db.execute(sql: "INSERT INTO main.\(name) (\(name)) VALUES ('rebuild')")
+            try? db.execute(sql: index.rebuildCommand)
         }
         for trigger in triggers { try db.execute(sql: trigger.sql) }
     }

@@ -148,11 +148,6 @@ enum FollowedRows {
 extension SchemaModel.Table {
     fileprivate var isFullText: Bool { module.map { $0.hasPrefix("fts") } ?? false }
 
-    fileprivate var rebuildCommand: String {
-        let name = GRDBMigrationSQLHelpers.quoted(name)
-        return "INSERT INTO main.\(name) (\(name)) VALUES ('rebuild')"
-    }
-
     /// What an app may do with the rows that a full-text table has the texts of.
     fileprivate func writes(follow index: SchemaModel.Table) -> [(name: String, sql: String)] {
         let table = "main." + GRDBMigrationSQLHelpers.quoted(name)

@@ -350,7 +350,7 @@ extension StepRecord {
 extension StatementRecord {
     /// Whether a condition is `id IN (SELECT id FROM t)` while `t` has no such column: the name then means
     /// the outer table's. SQLite reports a table of which no column is read without the name of one.
-    /// <https://www.sqlite.org/c3ref/c_alter_table.html>
+    /// <https://www.sqlite.org/c3ref/set_authorizer.html>
     fileprivate func comparesWithItself(_ condition: String) -> Bool {
         let words = SQLTokens(condition).tokens
         guard words.count == 8, words[1].keyword == "IN", words[3].keyword == "SELECT",

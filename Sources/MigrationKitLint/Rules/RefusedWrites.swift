@@ -19,8 +19,7 @@ enum RefusedWrites {
             // The demands of a rebuild are counted there.
             if copies.contains(statement.number),
                 step.data != nil || !statement.parsed.joinsOrComputes,
-                // A column that the copy leaves out.
-                !(statement.failureWithRows?.violates(.notNull) ?? false)
+                !statement.leavesOutRequiredColumn
             {
                 continue
             }
@@ -157,6 +156,16 @@ extension StatementRecord {
         case .createIndex: parsed.indexesExpressions
         default: false
         }
+    }
+}
+
+extension StatementRecord {
+    /// Whether it fails for any row, since it doesn't name a column that must have a value.
+    fileprivate var leavesOutRequiredColumn: Bool {
+        guard let failure = failureWithRows, failure.violates(.notNull),
+            let column = failure.message.split(separator: ".").last
+        else { return false }
+        return !parsed.words.contains { $0.text == "*" || $0.name.isSameName(as: String(column)) }
     }
 }
 

@@ -38,8 +38,7 @@ struct RowFill {
             guard let content = index.contentTable?.foldedName,
                 tables.contains(content) || schema.views[content] != nil
             else { continue }
-            let name = GRDBMigrationSQLHelpers.quoted(index.name)
-            database.execute("INSERT INTO main.\(name) (\(name)) VALUES ('rebuild')")
+            database.execute(index.rebuildCommand)
         }
     }
 
