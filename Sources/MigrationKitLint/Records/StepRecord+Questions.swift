@@ -101,13 +101,6 @@ extension SchemaModel {
 }
 
 extension SchemaModel.Table {
-    /// The command that fills a full-text table from its content.
-    /// <https://www.sqlite.org/fts5.html#the_rebuild_command>
-    var rebuildCommand: String {
-        let name = GRDBMigrationSQLHelpers.quoted(name)
-        return "INSERT INTO main.\(name) (\(name)) VALUES ('rebuild')"
-    }
-
     /// Whether it is a virtual table that only indexes the rows of another one.
     var holdsNoRowsOfItsOwn: Bool {
         isVirtual && SQLTokens(sql).meaning.contains("content =")

@@ -215,3 +215,12 @@ extension [DatabaseValue] {
         indices.map { self[($0 + count) % self.count] }
     }
 }
+
+extension SchemaModel.Table {
+    /// The command that fills a full-text table from its content.
+    /// <https://www.sqlite.org/fts5.html#the_rebuild_command>
+    var rebuildCommand: String {
+        let name = GRDBMigrationSQLHelpers.quoted(name)
+        return "INSERT INTO main.\(name) (\(name)) VALUES ('rebuild')"
+    }
+}
