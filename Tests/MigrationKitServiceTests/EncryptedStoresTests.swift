@@ -8,7 +8,7 @@ import TestSupport
 import Testing
 
 /// Many stores, of which few are open.
-@Suite(.timeLimit(.minutes(1))) struct EncryptedStoresTests {
+@Suite(.timeLimit(.minutes(10))) struct EncryptedStoresTests {
     private let served: ServedStore
 
     init() throws {

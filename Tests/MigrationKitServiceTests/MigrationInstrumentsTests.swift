@@ -11,7 +11,7 @@ import Testing
 import Tracing
 
 /// What operators see of a run.
-@Suite(.timeLimit(.minutes(1))) struct MigrationInstrumentsTests {
+@Suite(.timeLimit(.minutes(10))) struct MigrationInstrumentsTests {
     private let served: ServedStore
     private let metrics = TestMetrics()
     private let tracer = InMemoryTracer()

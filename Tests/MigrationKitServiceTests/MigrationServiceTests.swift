@@ -26,7 +26,7 @@ import Testing
 
     // MARK: - The order
 
-    @Test(.timeLimit(.minutes(1)))
+    @Test(.timeLimit(.minutes(10)))
     func whatStartsAfterFindsTheMigratedDatabase() async throws {
         let database = try served.service(itemSteps())
         let (count, runs) = (Locked(0), Locked(0))
@@ -58,7 +58,7 @@ import Testing
         #expect(try served.applied().count == 3)
     }
 
-    @Test(.timeLimit(.minutes(1)))
+    @Test(.timeLimit(.minutes(10)))
     func theDatabaseIsClosedAfterWhatUsesIt() async throws {
         let database = try served.service(itemSteps())
         let wasOpen = Locked(false)
@@ -89,7 +89,7 @@ import Testing
 
     // MARK: - Shutdown
 
-    @Test(.timeLimit(.minutes(1)))
+    @Test(.timeLimit(.minutes(10)))
     func aShutdownInTheMiddleUndoesTheStepAndStartsNothing() async throws {
         let running = Event()
         let database = try served.service(
@@ -130,7 +130,7 @@ import Testing
         try await secondEnd
     }
 
-    @Test(.timeLimit(.minutes(1)))
+    @Test(.timeLimit(.minutes(10)))
     func aCancelledTaskEndsAsWell() async throws {
         let running = Event()
         let database = try served.service([endlessStep("0001_endless") { running.happen() }])
@@ -145,7 +145,7 @@ import Testing
 
     private struct Failure: Error {}
 
-    @Test(.timeLimit(.minutes(1)))
+    @Test(.timeLimit(.minutes(10)))
     func aFailureEndsTheGroupWithItsError() async throws {
         let database = try served.service(
             itemSteps() + [
@@ -168,7 +168,7 @@ import Testing
     }
 
     /// A health check goes on, and says why there is no database.
-    @Test(.timeLimit(.minutes(1)))
+    @Test(.timeLimit(.minutes(10)))
     func aFailureThatIsIgnoredKeepsTheHealthCheckRunning() async throws {
         let database = try served.service([
             MigrationStep(identifier: "0001", sourceFile: "") { _ in throw Failure() }
@@ -197,7 +197,7 @@ import Testing
         #expect(runs.withLock { $0 } == 0)
     }
 
-    @Test(.timeLimit(.minutes(1)))
+    @Test(.timeLimit(.minutes(10)))
     func statesAreSeenInOrder() async throws {
         let go = DispatchSemaphore(value: 0)
         let database = try served.service([
@@ -224,7 +224,7 @@ import Testing
         try await task.value
     }
 
-    @Test(.timeLimit(.minutes(1)))
+    @Test(.timeLimit(.minutes(10)))
     func aServiceRunsOnce() async throws {
         let database = try served.service([])
         let task = Task { try await database.run() }
@@ -235,7 +235,7 @@ import Testing
         try await task.value
     }
 
-    @Test(.timeLimit(.minutes(1)))
+    @Test(.timeLimit(.minutes(10)))
     func aCancelledWaitEnds() async throws {
         let database = try served.service([])
         let task = Task { try await database.database() }
