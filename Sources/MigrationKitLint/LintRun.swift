@@ -325,7 +325,7 @@ final class LintRun {
         guard step.usesTransaction, step.foreignKeyChecks == .deferred, pass.writesRows else {
             return nil
         }
-        let count = base.orphanCount()
+        let count = base.orphanCounts().values.reduce(0, +)
         defer { orphanCount = count }
         guard count > orphanCount else { return nil }
         return StatementFailure(

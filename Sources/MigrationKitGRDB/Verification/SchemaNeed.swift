@@ -79,7 +79,7 @@ extension Database {
     /// <https://www.sqlite.org/pragma.html#pragma_quick_check>
     ///
     /// - Returns: What it finds, and the tables that it can't check, each with the reason.
-    package func quickCheck() throws -> (found: [String], unchecked: [String]) {
+    func quickCheck() throws -> (found: [String], unchecked: [String]) {
         // More than one finding is never asked for.
         let whole = "1"
         func run(_ argument: String, _ check: String = "quick_check") throws -> [String] {

@@ -97,10 +97,10 @@ extension VirtualTables {
     /// anything. <https://www.sqlite.org/fts3.html#contentless_fts4_tables>
     package static func findingsWithoutContent(in db: Database) throws -> Set<String> {
         let tables = try all(db).filter(\.cannotBeChecked)
-        let error = String(cString: sqlite3_errstr(SQLITE_ERROR))
         return Set(
-            tables.map {
-                "unable to validate the inverted index for FTS4 table main.\($0.name): \(error)"
+            tables.map { table in
+                "unable to validate the inverted index for FTS4 table main.\(table.name): "
+                    + DatabaseError.unexplained
             }
         )
     }
@@ -134,5 +134,10 @@ extension DatabaseError {
 
     /// Whether SQLite has only a code for it. SQLCipher up to 4.18 gives it for a page that can't be
     /// decrypted, among others.
-    package var isUnexplained: Bool { resultCode == .SQLITE_ERROR && message == "SQL logic error" }
+    package var isUnexplained: Bool { resultCode == .SQLITE_ERROR && message == Self.unexplained }
+
+    /// SQLite's text for an error without its own message.
+    package static let unexplained = String(
+        cString: sqlite3_errstr(ResultCode.SQLITE_ERROR.rawValue)
+    )
 }

@@ -5,6 +5,9 @@ import MigrationKitSchema
 // What several rules ask.
 
 extension StepRecord {
+    /// Whether all of its statements work on a database that has only the rows of earlier migrations.
+    var succeeds: Bool { statements.allSatisfy { $0.failure == nil } }
+
     /// The table as it was before the migration, if a statement still means that one: it may have
     /// rows.
     func original(of name: String, at statement: StatementRecord) -> SchemaModel.Table? {

@@ -98,7 +98,6 @@ struct Trials {
     ) -> Value? {
         guard let database = tried, let connection = try? database.settings() else { return nil }
         defer { database.putBack(connection) }
-        database.execute("PRAGMA foreign_keys = OFF")
         return trying(setup) { database in
             database.beginStep(settings.budget)
             var outcomes: [Outcome] = []

@@ -63,10 +63,11 @@ struct DemandTrial {
             let found = trials.outcomes(after: setup, first: step.statements.count) {
                 self.verdict(of: $1, in: $0, step)
             }
-            switch (found, verdict) {
-            case (.violated?, _): return found ?? verdict
-            case (.satisfied?, _), (.masked?, .untried): verdict = found ?? verdict
-            default: continue
+            switch found {
+            case .violated(let number)?: return .violated(at: number)
+            case .satisfied?: verdict = .satisfied
+            case .masked?: if case .untried = verdict { verdict = .masked }
+            case .untried?, .noRows?, nil: continue
             }
         }
         return verdict

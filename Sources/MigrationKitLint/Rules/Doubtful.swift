@@ -146,9 +146,7 @@ enum Doubtful {
     // MARK: - The Rollback
 
     private static func wayDown(of step: StepRecord, _ findings: inout FindingList) {
-        guard let down = step.down, step.incomplete == nil,
-            step.statements.allSatisfy({ $0.failure == nil })
-        else { return }
+        guard let down = step.down, step.incomplete == nil, step.succeeds else { return }
         if let failed = down.statements.first(where: { $0.failure != nil }) {
             guard failed.failure?.lack == nil else { return }
             findings.add(

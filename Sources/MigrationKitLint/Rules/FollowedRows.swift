@@ -5,9 +5,7 @@ import MigrationKitSchema
 /// what is written to the rows. ``StaleFullText`` looks at what generated rows alone show.
 enum FollowedRows {
     static func check(_ step: StepRecord, _ findings: inout FindingList) {
-        guard step.incomplete == nil, step.statements.allSatisfy({ $0.failure == nil }) else {
-            return
-        }
+        guard step.incomplete == nil, step.succeeds else { return }
         unfilled(step, &findings)
         guard let trials = step.trials else { return }
         let stale = Set(step.staleIndexes.map(\.name))
@@ -58,8 +56,6 @@ enum FollowedRows {
         _ trials: Trials,
         _ findings: inout FindingList
     ) {
-        let states = trials.tried?.read { try? FullTextIndex.States(in: $0) }
-        guard let states else { return }
         for statement in step.statements {
             let target: String
             switch statement.kind {
@@ -69,7 +65,8 @@ enum FollowedRows {
             guard let table = step.original(of: target, at: statement),
                 target.isSameName(as: content.name) || table.name.isSameName(as: content.name),
                 let condition = statement.parsed.condition(in: statement.text),
-                let meant = trials.updates(of: table, toSatisfy: condition).first
+                let meant = trials.updates(of: table, toSatisfy: condition).first,
+                let states = trials.tried?.read({ try? FullTextIndex.States(in: $0) })
             else { continue }
             let wasThere = step.before.table(index.name)?.contentTable != nil
             let setup = meant + (wasThere ? [index.rebuildCommand] : [])

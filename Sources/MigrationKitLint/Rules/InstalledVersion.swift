@@ -6,7 +6,7 @@ import MigrationKitSchema
 enum InstalledVersion {
     static func check(_ step: StepRecord, _ findings: inout FindingList) {
         // What can't be applied, or what the author has judged, isn't judged.
-        guard step.older == nil, step.statements.allSatisfy({ $0.failure == nil }) else { return }
+        guard step.older == nil, step.succeeds else { return }
         var effect = StepEffect { step.before.objects }
         for statement in step.statements { effect.note(statement) }
         var reasons = effect.reasons { step.after.objects }

@@ -236,8 +236,7 @@ extension SchemaModel.Table {
     fileprivate func serves(_ index: SchemaModel.Index) -> Bool {
         guard index.condition == nil else { return false }
         let columns = index.columns.map { $0.text.foldedName }
-        let keys = [primaryKey] + uniques.map { $0.columns.map(\.text) }
-        return keys.contains { $0.prefix(columns.count).map { $0.foldedName } == columns }
+        return uniqueKeys.contains { $0.prefix(columns.count).map { $0.foldedName } == columns }
     }
 }
 

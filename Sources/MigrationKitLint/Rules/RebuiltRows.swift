@@ -218,8 +218,7 @@ extension Rebuild {
         else { return nil }
         let names = copy.statement.parsed.insertedColumns ?? after.columns.map(\.name)
         let list = names.map(\.quotedName).joined(separator: ", ")
-        let keys = [after.primaryKey] + after.uniques.map { $0.columns.map(\.text) }
-        let counts = keys.compactMap { key -> Int? in
+        let counts = after.uniqueKeys.compactMap { key -> Int? in
             let columns = key.compactMap(after.column)
             guard !key.isEmpty, columns.count == key.count,
                 columns.allSatisfy({ column in names.contains { $0.isSameName(as: column.name) } })

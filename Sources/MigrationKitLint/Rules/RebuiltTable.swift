@@ -239,7 +239,7 @@ extension SchemaModel.Table {
     fileprivate func isUnique(anyOf columns: [String], in schema: SchemaModel) -> Bool {
         let columns = Set(columns.map { $0.foldedName })
         let keys =
-            [primaryKey] + uniques.map { $0.columns.map(\.text) }
+            uniqueKeys
             + schema.indexes(of: name).filter(\.isUnique).map { $0.columns.map(\.text) }
         return keys.contains { key in
             let key = Set(key.map { $0.foldedName })

@@ -116,8 +116,7 @@ enum RefusedWrites {
                 fitting: true
             )
             // Values may become equal together with those that are.
-            let keys = [table.primaryKey] + table.uniques.map { $0.columns.map(\.text) }
-            let together = keys.map { $0.compactMap(table.column) }.filter { key in
+            let together = table.uniqueKeys.map { $0.compactMap(table.column) }.filter { key in
                 key.count > 1 && key.contains { column in all.contains { $0.name == column.name } }
             }
             return changes.map { [$0] }
@@ -175,8 +174,7 @@ extension StepRecord {
         guard case .update(let name, conflict: nil) = statement.kind,
             let table = original(of: name, at: statement)
         else { return false }
-        let keys = [table.primaryKey] + table.uniques.map { $0.columns.map(\.text) }
-        return keys.contains { key in
+        return table.uniqueKeys.contains { key in
             key.count > 1
                 && key.contains { column in
                     statement.actions.contains {

@@ -7,9 +7,7 @@ import MigrationKitSchema
 /// one may be applied but not recorded, and then runs again. ``Publication`` has the others.
 enum Repeatability {
     static func check(_ step: StepRecord, _ findings: inout FindingList) {
-        guard step.incomplete == nil, let trials = step.trials,
-            step.statements.allSatisfy({ $0.failure == nil })
-        else { return }
+        guard step.incomplete == nil, let trials = step.trials, step.succeeds else { return }
         if !step.usesTransaction { interrupted(step, trials, &findings) }
         for (batch, statement) in zip(step.batches, step.statements) {
             inBatches(batch, statement, step, trials, &findings)

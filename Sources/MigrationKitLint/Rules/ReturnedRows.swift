@@ -7,8 +7,7 @@ import MigrationKitSchema
 enum ReturnedRows {
     static func check(_ step: StepRecord, _ findings: inout FindingList) {
         guard let down = step.down, let trials = step.trials, step.incomplete == nil,
-            !down.statements.isEmpty, down.failure == nil,
-            step.statements.allSatisfy({ $0.failure == nil }),
+            !down.statements.isEmpty, down.failure == nil, step.succeeds,
             !findings.findings.contains(where: { losses.contains($0.rule) })
         else { return }
         let dropped = step.before.tables.values.sorted { $0.name < $1.name }.flatMap { table in

@@ -93,22 +93,19 @@ final class ScratchDatabase {
         }
     }
 
-    /// How many rows refer to missing rows; 0 if SQLite can't check it.
-    ///
-    /// - Parameter table: The table with these rows; `nil` for all.
-    func orphanCount(in table: String? = nil) -> Int {
-        queue.inDatabase { db in
-            let check = "pragma_foreign_key_check" + (table == nil ? "" : "(?)")
-            let count = try? Int.fetchOne(
+    /// How many rows of a table lack their parent; 0 if SQLite can't check it.
+    func orphanCount(in table: String) -> Int {
+        let count = read { db in
+            try? Int.fetchOne(
                 db,
-                sql: "SELECT count(*) FROM \(check)",
-                arguments: StatementArguments([table].compactMap(\.self))
+                sql: "SELECT count(*) FROM pragma_foreign_key_check(?)",
+                arguments: [table]
             )
-            return count ?? 0
         }
+        return count ?? 0
     }
 
-    /// How many rows of each table lack their parent.
+    /// The same for each table that has such rows.
     func orphanCounts() -> [String: Int] {
         let rows = read { db in
             try? Row.fetchAll(

@@ -218,7 +218,7 @@ extension DatabaseCopy {
     ) throws -> [String] {
         let outcome = try damaged(path) { try result(of: check, in: queue) }
         // The schema may name something that isn't registered. That isn't damage.
-        let failure = outcome.obstacle.flatMap { $0 == Self.unexplained ? $0 : nil }
+        let failure = outcome.obstacle.flatMap { $0 == DatabaseError.unexplained ? $0 : nil }
         if let finding = failure
             ?? (isStructure ? outcome.findings.first(where: Self.isDamage) : nil)
         {
@@ -226,10 +226,6 @@ extension DatabaseCopy {
         }
         return outcome.findings + (outcome.obstacle.map { [$0] } ?? [])
     }
-
-    /// SQLite's text for an error without its own message. SQLCipher gives it for a page that can't
-    /// be read, among others.
-    static let unexplained = String(cString: sqlite3_errstr(SQLITE_ERROR))
 
     /// Whether a finding of `quick_check` is damage, and not a value that breaks a rule of its
     /// table, or a full-text index or an R-tree that doesn't fit its content: an app may keep the index up

@@ -106,8 +106,7 @@ extension RowDemands {
     /// <https://www.sqlite.org/lang_keywords.html>
     private static let operators: Set<String> = [
         "and", "as", "between", "case", "collate", "distinct", "else", "escape", "exists", "from",
-        "in",
-        "is", "isnull", "not", "notnull", "null", "or", "select", "then", "when", "where",
+        "in", "is", "isnull", "not", "notnull", "null", "or", "select", "then", "when", "where",
     ]
 
     /// Whether a column has the same values as before, which compare as before.

@@ -30,7 +30,7 @@ extension SchemaModel {
             return "(SELECT min(\(name)) FROM \(key.table.quotedName))"
         }
         let keys =
-            [table.primaryKey] + table.uniques.map { $0.columns.map(\.text) }
+            table.uniqueKeys
             + indexes(of: table.name).filter(\.isUnique).map { $0.columns.map(\.text) }
         guard let rowID, keys.contains(where: has) else { return column.affinity.emptyValue }
         switch column.affinity {

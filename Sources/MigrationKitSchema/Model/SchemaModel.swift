@@ -52,6 +52,9 @@ package struct SchemaModel: Equatable, Sendable {
         /// The columns of the primary key, in the key's order.
         package var primaryKey: [String] { key?.columns.map(\.text) ?? [] }
 
+        /// The columns of the primary key, and those of each `UNIQUE`.
+        package var uniqueKeys: [[String]] { [primaryKey] + uniques.map { $0.columns.map(\.text) } }
+
         package func column(_ name: String) -> Column? {
             columns.first { $0.name.isSameName(as: name) }
         }

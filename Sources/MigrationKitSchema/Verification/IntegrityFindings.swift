@@ -47,15 +47,18 @@ struct IntegrityFindings {
         let known = found
         try db.withLargeCache {
             let tables = Set(try String.fetchAll(db, sql: GRDBMigrationVerifier.tableNames))
-            let sound = try VirtualTables.findingsWithoutContent(in: db)
             let rows = try String.fetchCursor(db, sql: "PRAGMA main.\(scope.pragma)")
             var count = 0
             while let row = try next(of: rows, db) {
                 count += 1
-                for line in row.split(separator: "\n")
-                where line != "ok" && !line.hasPrefix("***")
-                    && !sound.contains(String(line))
+                for line in row.split(separator: "\n") where line != "ok" && !line.hasPrefix("***")
                 {
+                    // Most databases have no such table.
+                    if line.hasPrefix("unable to validate"),
+                        try VirtualTables.findingsWithoutContent(in: db).contains(String(line))
+                    {
+                        continue
+                    }
                     add(line, tables)
                 }
             }
