@@ -10,6 +10,12 @@ package struct StepEffect {
         case update(table: String, columns: Set<String>)
         case delete(table: String)
         case insert(table: String)
+
+        fileprivate var table: String {
+            switch self {
+            case .update(let table, _), .delete(let table), .insert(let table): table
+            }
+        }
     }
 
     /// Why older versions may fail.
@@ -71,14 +77,23 @@ package struct StepEffect {
     /// The names of the tables whose rows or definition has changed, folded. No other rows than theirs, and
     /// those that refer to them, can violate foreign keys after the step that didn't before.
     package var touchedTables: Set<String> {
-        var tables = Set(changes.values.flatMap { $0.compactMap(\.?.table.foldedName) })
-        for change in rowChanges {
-            switch change {
-            case .update(let table, _), .delete(let table), .insert(let table):
-                tables.insert(table.foldedName)
-            }
+        Set(changes.values.flatMap { $0.compactMap(\.?.table.foldedName) })
+            .union(rowChanges.map(\.table.foldedName))
+    }
+
+    /// What of it concerns the tables that another effect touches, and those that they refer to.
+    package func limited(to other: StepEffect) -> StepEffect {
+        let parents = other.changes.values.flatMap { states in
+            states.compactMap { $0.flatMap { try? TableText($0.sql) } }
+                .flatMap { $0.references.map(\.referencedTable.foldedName) }
         }
-        return tables
+        let tables = other.touchedTables.union(parents)
+        var limited = self
+        limited.changes = changes.filter { _, states in
+            states.contains { $0.map { tables.contains($0.table.foldedName) } ?? false }
+        }
+        limited.rowChanges = rowChanges.filter { tables.contains($0.table.foldedName) }
+        return limited
     }
 
     /// - Parameter after: The schema after the step.

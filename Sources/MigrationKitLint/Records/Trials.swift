@@ -11,6 +11,8 @@ struct Trials {
     private let sources: [SourceStatement]
     private let schema: SchemaModel
     private let settings: StepPass.Settings
+    /// Whether the migration may change the connection, which no transaction undoes.
+    private let setsPragmas: Bool
     let results = Results()
 
     /// What was found out already.
@@ -21,6 +23,8 @@ struct Trials {
         /// How many rows of each table lack their parent there.
         var orphans: [String: Int] = [:]
         var setups: [RowDemand: [[String]]] = [:]
+        /// What each of the migration's statements is about.
+        var tableUses: [TableUse] = []
     }
 
     /// - Parameters:
@@ -37,6 +41,7 @@ struct Trials {
         self.sources = sources
         self.schema = schema
         self.settings = settings
+        setsPragmas = sources.contains { if case .pragma = $0.parsed.kind { true } else { false } }
     }
 
     /// Whether a rule may need trials of such a migration: they need a copy of the database.
@@ -84,32 +89,41 @@ struct Trials {
         let rowsWritten: Int
     }
 
-    /// Runs the first statements on generated rows in one transaction, and undoes all.
+    /// Runs statements on generated rows in one transaction, and undoes all.
     ///
     /// - Parameters:
     ///   - setup: SQL that changes the rows.
-    ///   - count: How many statements.
-    ///   - body: Gets the state after them, and what came of each.
+    ///   - numbers: Which statements, in order. If one needs another, all up to the last are run.
+    ///   - body: Gets the state after them, and what came of each up to the last of them; one that isn't
+    ///     run counts as one that works.
     /// - Returns: What the body returns; `nil` if there can be no such rows.
     func outcomes<Value>(
         after setup: [String],
-        first count: Int,
+        of numbers: some BidirectionalCollection<Int>,
         _ body: (ScratchDatabase, [Outcome]) -> Value?
     ) -> Value? {
-        guard let database = tried, let connection = try? database.settings() else { return nil }
-        defer { database.putBack(connection) }
-        return trying(setup) { database in
+        let connection = setsPragmas ? try? tried?.settings() : nil
+        defer { connection.map { tried?.putBack($0) } }
+        let count = numbers.last.map { $0 + 1 } ?? 0
+        var needsOthers = false
+        let value = trying(setup) { database -> Value? in
             database.beginStep(settings.budget)
-            var outcomes: [Outcome] = []
-            for source in sources.prefix(count) {
+            var outcomes = Array(repeating: Outcome(failure: nil, rowsWritten: 0), count: count)
+            for number in numbers {
+                let source = sources[number]
                 let failure =
                     source.parsed.isAboutTransactions ? nil : database.run(source.text).failure
                 guard database.isInTransaction else { return nil }
-                let changes = database.read { try? Int.fetchOne($0, sql: "SELECT changes()") }
-                outcomes.append(Outcome(failure: failure, rowsWritten: changes ?? 0))
+                outcomes[number] = Outcome(
+                    failure: failure,
+                    rowsWritten: database.read(\.changesCount)
+                )
+                if let failure, !failure.isAboutValues { needsOthers = numbers.count < count }
+                if needsOthers { return nil }
             }
             return body(database, outcomes)
         }
+        return needsOthers ? outcomes(after: setup, of: 0..<count, body) : value
     }
 
     /// Runs the migration.
@@ -142,5 +156,12 @@ extension ParsedStatement {
             "ATTACH", "BEGIN", "COMMIT", "DETACH", "END", "RELEASE", "ROLLBACK", "SAVEPOINT",
             "VACUUM",
         ].contains(keyword)
+    }
+}
+
+extension StatementFailure {
+    /// Whether SQLite refuses a value, and not what the statement names.
+    fileprivate var isAboutValues: Bool {
+        [.SQLITE_CONSTRAINT, .SQLITE_MISMATCH].contains(code.primaryResultCode)
     }
 }

@@ -87,7 +87,7 @@ enum CopiedRows {
             ] + others.map { (.other, [$0]) }
         for (kind, setup) in setups {
             guard let setup else { continue }
-            let isLost = trials.outcomes(after: setup, first: drop.number) { database, outcomes in
+            let isLost = trials.outcomes(after: setup, of: 0..<drop.number) { database, outcomes in
                 guard outcomes.allSatisfy({ $0.failure == nil }) else { return false }
                 let copied = copies.reduce(0) { $0 + rows(of: $1, outcomes, database) }
                 let count = database.read { try? Int.fetchOne($0, sql: query) }

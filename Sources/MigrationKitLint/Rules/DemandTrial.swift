@@ -58,9 +58,10 @@ struct DemandTrial {
         }
         guard let trials = step.trials, trials.hasRows(in: table) else { return .noRows }
         let setups = trials.setups(against: demand, table)
+        let statements = step.statements(about: tables(in: step))
         var verdict = Verdict.untried
         for setup in setups {
-            let found = trials.outcomes(after: setup, first: step.statements.count) {
+            let found = trials.outcomes(after: setup, of: statements) {
                 self.verdict(of: $1, in: $0, step)
             }
             switch found {
@@ -71,6 +72,16 @@ struct DemandTrial {
             }
         }
         return verdict
+    }
+
+    /// The tables whose rows decide about it, in lower case.
+    private func tables(in step: StepRecord) -> Set<String> {
+        var names = [table.name]
+        if demand.requirement == .parent {
+            let keys = table.foreignKeys + (step.after.table(table.name)?.foreignKeys ?? [])
+            names += keys.map(\.table)
+        }
+        return Set(names.map(\.foldedName))
     }
 
     private func verdict(

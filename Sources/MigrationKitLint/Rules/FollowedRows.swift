@@ -70,7 +70,7 @@ enum FollowedRows {
             else { continue }
             let wasThere = step.before.table(index.name)?.contentTable != nil
             let setup = meant + (wasThere ? [index.rebuildCommand] : [])
-            let isStale = trials.outcomes(after: setup, first: step.statements.count) {
+            let isStale = trials.outcomes(after: setup, of: step.statements.indices) {
                 database,
                 outcomes in
                 outcomes.allSatisfy { $0.failure == nil }
@@ -114,7 +114,7 @@ enum FollowedRows {
             })
         else { return }
         let writes = content.writes(follow: index)
-        let missed = trials.outcomes(after: [], first: step.statements.count) {
+        let missed = trials.outcomes(after: [], of: step.statements.indices) {
             database,
             outcomes in
             guard outcomes.allSatisfy({ $0.failure == nil }), !database.differs(index.name) else {

@@ -38,11 +38,16 @@ enum InstalledVersion {
     ) -> [StepEffect.Reason: StatementRecord] {
         var effect = StepEffect { step.before.objects }
         var places: [StepEffect.Reason: StatementRecord] = [:]
-        var last: Set<StepEffect.Reason> = []
-        for statement in step.statements where effect.note(statement) {
-            let now = reasons.intersection(effect.reasons { statement.after.objects })
-            for reason in now.subtracting(last) { places[reason] = statement }
-            last = now
+        for statement in step.statements {
+            var change = StepEffect { step.before.objects }
+            guard change.note(statement) else { continue }
+            // A migration of a hundred statements changes another table with each.
+            let last = effect.limited(to: change).reasons { statement.before.objects }
+            effect.note(statement)
+            let now = effect.limited(to: change).reasons { statement.after.objects }
+            for reason in Set(now).intersection(reasons).subtracting(last) {
+                places[reason] = statement
+            }
         }
         return places
     }

@@ -8,14 +8,16 @@ enum RefusedWrites {
     static func check(_ step: StepRecord, _ findings: inout FindingList) {
         guard let trials = step.trials, step.incomplete == nil, step.batches.isEmpty else { return }
         var shapes: Set<[String]> = []
-        var runs = 0
         let copies = Set(step.rebuilds.flatMap(\.copies).map(\.statement.number))
-        for statement in step.statements
-        where statement.failure == nil
-            && (statement.computesWithRows || step.indexesNewColumns(statement)
-                || step.setsPartOfKey(statement))
-            && !step.refusesOnPurpose(statement)
-        {
+        let judged = step.statements.filter { statement in
+            statement.failure == nil
+                && (statement.computesWithRows || step.indexesNewColumns(statement)
+                    || step.setsPartOfKey(statement))
+                && !step.refusesOnPurpose(statement)
+        }
+        guard let last = judged.last else { return }
+        var refusals = Refusals(step: step, trials: trials, last: last.number)
+        for statement in judged {
             // The demands of a rebuild are counted there.
             if copies.contains(statement.number),
                 step.data != nil || !statement.parsed.joinsOrComputes,
@@ -28,7 +30,11 @@ enum RefusedWrites {
                 findings.rules(at: statement).isDisjoint(with: FailedChecks.explaining),
                 // One of those that differ only in their literals stands for all.
                 shapes.insert(statement.parsed.words.map { $0.isLiteral ? "?" : $0.name }).inserted,
-                let failure = failure(of: statement, sources, trials, &runs)
+                let failure = refusals.first(
+                    of: statement,
+                    reading: sources.map(\.table.name),
+                    after: setups(for: statement, sources, trials)
+                )
             else { continue }
             let names = listed(sources.map(\.table.name).sorted())
             findings.add(
@@ -74,39 +80,12 @@ enum RefusedWrites {
         }
     }
 
-    private static func failure(
-        of statement: StatementRecord,
-        _ sources: [Source],
-        _ trials: Trials,
-        _ runs: inout Int
-    ) -> StatementFailure? {
-        for setup in setups(for: statement, sources, trials) {
-            runs += statement.number + 1
-            guard runs <= mostRuns else { return nil }
-            let found = trials.outcomes(after: setup, first: statement.number + 1) {
-                database,
-                outcomes in
-                guard let failure = outcomes.last?.failure, failure.dependsOnRows,
-                    outcomes.dropLast().allSatisfy({ $0.failure == nil }),
-                    // Rows without a parent from before prove nothing.
-                    setup.isEmpty
-                        || !sources.contains(where: {
-                            trials.makesOrphans(in: $0.table.name, database)
-                        })
-                else { return StatementFailure?.none }
-                return failure
-            }
-            if let found { return found }
-        }
-        return nil
-    }
-
     private static func setups(
         for statement: StatementRecord,
         _ sources: [Source],
         _ trials: Trials
-    ) -> [[String]] {
-        let others = sources.flatMap { table, columns in
+    ) -> [Setup] {
+        let others = sources.flatMap { table, columns -> [Setup] in
             let texts = [statement.text] + table.checks.map(\.expression.text)
             let all = columns.prefix(mostColumns)
             let changes = trials.changes(
@@ -119,31 +98,103 @@ enum RefusedWrites {
             let together = table.uniqueKeys.map { $0.compactMap(table.column) }.filter { key in
                 key.count > 1 && key.contains { column in all.contains { $0.name == column.name } }
             }
-            return changes.map { [$0] }
-                + (all.map { [$0] } + together).flatMap {
-                    trials.equalRows($0, table, fitting: true)
-                }
+            let equal = (all.map { [$0] } + together).flatMap {
+                trials.equalRows($0, table, fitting: true)
+            }
+            return (changes.map { [$0] } + equal).map { Setup(tables: [table.name], updates: $0) }
         }
         // Generated rows may be none of those that it means.
         let meant = statement.parsed.condition(in: statement.text).flatMap { condition in
-            sources.lazy.compactMap { trials.updates(of: $0.table, toSatisfy: condition).first }
-                .first
+            sources.lazy.compactMap { table, _ in
+                trials.updates(of: table, toSatisfy: condition).first
+                    .map { Setup(tables: [table.name], updates: $0) }
+            }.first
         }
         // Rows may have none in another table.
         let without =
             sources.count < 2
             ? []
-            : sources.map {
-                ["DELETE FROM main.\(GRDBMigrationSQLHelpers.quoted($0.table.name))"]
+            : sources.map { table, _ in
+                Setup(
+                    tables: [table.name],
+                    updates: ["DELETE FROM main.\(GRDBMigrationSQLHelpers.quoted(table.name))"]
+                )
             }
-        return [[]] + without + others
+        return [Setup(tables: sources.map(\.table.name), updates: [])] + without + others
             + (meant.map { meant in [meant] + others.map { meant + $0 } } ?? [])
     }
 
     private static let mostColumns = 8
+}
+
+/// Changes of generated rows.
+private struct Setup: Hashable {
+    /// The tables that have the rows.
+    let tables: [String]
+    let updates: [String]
+
+    static func + (one: Setup, other: Setup) -> Setup {
+        Setup(tables: one.tables + other.tables, updates: one.updates + other.updates)
+    }
+}
+
+/// What SQLite refuses of a migration, by the rows. All of its statements are run once for each setup, and not
+/// once more for each of them.
+private struct Refusals {
+    let step: StepRecord
+    let trials: Trials
+    /// The last statement that is asked for.
+    let last: Int
+    /// How each statement fails that does.
+    private var known: [Setup: [Int: StatementFailure]] = [:]
+    private var runs = 0
 
     /// How many statements are run for a migration, so that one of thousands takes a second.
-    private static let mostRuns = 20_000
+    private static let mostRuns = 5_000
+
+    init(step: StepRecord, trials: Trials, last: Int) {
+        (self.step, self.trials, self.last) = (step, trials, last)
+    }
+
+    /// How a statement fails for some rows for which all work on which it depends.
+    mutating func first(
+        of statement: StatementRecord,
+        reading tables: [String],
+        after setups: [Setup]
+    ) -> StatementFailure? {
+        let needed = step.statements(leadingTo: statement.number).dropLast()
+        for setup in setups {
+            guard let failures = failures(after: setup) else { return nil }
+            if let failure = failures[statement.number], failure.dependsOnRows,
+                needed.allSatisfy({ failures[$0] == nil }),
+                setup.updates.isEmpty || !makesOrphans(setup, in: tables)
+            {
+                return failure
+            }
+        }
+        return nil
+    }
+
+    /// - Returns: `nil` if too much was run.
+    private mutating func failures(after setup: Setup) -> [Int: StatementFailure]? {
+        if let known = known[setup] { return known }
+        let numbers = step.statements(about: Set(setup.tables.map(\.foldedName)))
+            .filter { $0 <= last }
+        runs += numbers.count
+        guard runs <= Self.mostRuns else { return nil }
+        let failures = trials.outcomes(after: setup.updates, of: numbers) { _, outcomes in
+            outcomes.enumerated().reduce(into: [:]) { $0[$1.offset] = $1.element.failure }
+        }
+        known[setup] = failures ?? [:]
+        return known[setup]
+    }
+
+    /// Rows without a parent from before prove nothing.
+    private func makesOrphans(_ setup: Setup, in tables: [String]) -> Bool {
+        trials.trying(setup.updates) { database in
+            tables.contains { trials.makesOrphans(in: $0, database) }
+        } ?? true
+    }
 }
 
 extension StatementRecord {

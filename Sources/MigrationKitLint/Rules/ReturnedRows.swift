@@ -14,7 +14,7 @@ enum ReturnedRows {
             parts(of: table, step, down.after)
         }
         guard !dropped.isEmpty else { return }
-        let returned = trials.outcomes(after: [], first: step.statements.count) {
+        let returned = trials.outcomes(after: [], of: step.statements.indices) {
             database,
             outcomes in
             guard outcomes.allSatisfy({ $0.failure == nil }),
