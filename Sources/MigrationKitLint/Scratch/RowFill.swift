@@ -1,5 +1,6 @@
 import Foundation
 import GRDB
+import GRDBSQLite
 import MigrationKit
 import MigrationKitSchema
 
@@ -84,6 +85,8 @@ struct RowFill {
                     if (try? statement.execute(arguments: StatementArguments(values))) != nil {
                         break
                     }
+                    // It reports the failure once more, which GRDB takes for one of the next execution.
+                    sqlite3_reset(statement.sqliteStatement)
                 }
             }
         }
@@ -185,8 +188,16 @@ private struct Candidates: Sequence {
     func makeIterator() -> AnyIterator<[DatabaseValue]> {
         let longest = choices.map(\.count).max() ?? 0
         let first = choices.compactMap(\.first)
-        let together = (1..<Swift.max(longest, 1)).lazy.map { number in
-            choices.map { $0[number % $0.count] }
+        func together(_ choices: [[DatabaseValue]]) -> AnyIterator<[DatabaseValue]> {
+            let rows = (1..<Swift.max(longest, 1)).lazy.map { number in
+                choices.map { $0[number % $0.count] }
+            }
+            return AnyIterator(rows.makeIterator())
+        }
+        // A row of NULLs shows little of what becomes of values.
+        let values = choices.map { choices in
+            let values = choices.filter { !$0.isNull }
+            return values.isEmpty ? choices : values
         }
         let single = choices.indices.lazy.flatMap { place in
             choices[place].dropFirst().lazy.map { choice in
@@ -196,7 +207,7 @@ private struct Candidates: Sequence {
             }
         }
         var stages = [
-            AnyIterator([first].makeIterator()), AnyIterator(together.makeIterator()),
+            AnyIterator([first].makeIterator()), together(values), together(choices),
             AnyIterator(single.makeIterator()),
         ][...]
         return AnyIterator {
