@@ -17,10 +17,12 @@ enum ReturnedRows {
         let returned = trials.outcomes(after: [], of: step.statements.indices) {
             database,
             outcomes in
-            guard outcomes.allSatisfy({ $0.failure == nil }),
-                down.statements.allSatisfy({ database.run($0.text).failure == nil })
-            else { return [Int]?.none }
-            return dropped.map { database.count($0.query) }
+            guard outcomes.allSatisfy({ $0.failure == nil }) else { return [Int?]?.none }
+            let isKept = dropped.map { $0.rows.map(database.count) != 0 }
+            guard down.statements.allSatisfy({ database.run($0.text).failure == nil }) else {
+                return nil
+            }
+            return zip(dropped, isKept).map { $1 ? database.count($0.query) : nil }
         }
         guard let returned, let tried = trials.tried else { return }
         for (part, count) in zip(dropped, returned) where count == 0 && tried.count(part.query) > 0
@@ -47,6 +49,9 @@ enum ReturnedRows {
         let content: String
         /// Counts what is in it.
         let query: String
+        /// Counts the rows of its table after the migration, if that is still there. Where none are left,
+        /// the rollback has nothing to move back.
+        var rows: String?
     }
 
     private static func parts(
@@ -71,7 +76,8 @@ enum ReturnedRows {
             Dropped(
                 name: "column '\(column.name)' of table '\(table.name)'",
                 content: "values",
-                query: "SELECT count(\(GRDBMigrationSQLHelpers.quoted(column.name))) \(count)"
+                query: "SELECT count(\(GRDBMigrationSQLHelpers.quoted(column.name))) \(count)",
+                rows: "SELECT count(*) \(count)"
             )
         }
     }
