@@ -8,6 +8,8 @@ struct DemandTrial {
     let table: SchemaModel.Table
     /// The number of the statement to report on unless another one fails.
     let statement: Int
+    /// The number of the last statement that the rows must pass.
+    let last: Int
 
     enum Verdict {
         /// A statement fails, or rows lack their parent after it.
@@ -42,7 +44,8 @@ struct DemandTrial {
                 DemandTrial(
                     demand: demand,
                     table: changed.old,
-                    statement: demand.isRefused ? changed.statement : changed.lastStatement
+                    statement: demand.isRefused ? changed.statement : changed.lastStatement,
+                    last: changed.lastStatement
                 )
             }
         }
@@ -98,16 +101,30 @@ struct DemandTrial {
         }
         for (number, outcome) in outcomes.enumerated() where demand.requirement != .parent {
             guard let failure = outcome.failure, failure.violates(demand.requirement),
+                failure.constrainedTable.map({ isAbout($0, in: step) }) ?? true,
                 // Generated rows may have the keys of rows that the migration inserts.
                 demand.requirement != .unique
                     || step.statements[number].failureWithRows?.code != failure.code
             else { continue }
             return .violated(at: number)
         }
-        let isMasked = zip(step.statements, outcomes).contains { record, outcome in
+        let isMasked = zip(step.statements.prefix(last + 1), outcomes).contains { record, outcome in
             record.failure == nil && outcome.failure != nil
         }
         return isMasked ? .masked : .satisfied
+    }
+
+    /// Whether a table is the one of the demand, or replaces it.
+    private func isAbout(_ name: String, in step: StepRecord) -> Bool {
+        name.isSameName(as: table.name)
+            || step.statements.contains { statement in
+                if case .renameTable(let old, let new) = statement.kind {
+                    old.isSameName(as: name) && new.isSameName(as: table.name)
+                        || old.isSameName(as: table.name) && new.isSameName(as: name)
+                } else {
+                    false
+                }
+            }
     }
 
     /// How many rows of the real database don't satisfy it; `nil` if that isn't known.
@@ -131,6 +148,18 @@ extension ScratchDatabase {
 }
 
 extension StatementFailure {
+    /// The table of the key or the NOT NULL that rows don't satisfy: `UNIQUE constraint failed: table.column`.
+    fileprivate var constrainedTable: String? {
+        guard
+            ["UNIQUE", "NOT NULL"].contains(where: {
+                message.hasPrefix("\($0) constraint failed: ")
+            }),
+            let start = message.firstRange(of: ": ")?.upperBound,
+            let end = message[start...].firstIndex(of: ".")
+        else { return nil }
+        return String(message[start..<end])
+    }
+
     /// Whether it says that rows don't satisfy something.
     func violates(_ requirement: RowDemand.Requirement) -> Bool {
         switch requirement {
