@@ -33,7 +33,8 @@ extension Trials {
         let columns = demand.columns.compactMap(table.column).filter { $0.generated == nil }
         // What a former CHECK names is allowed.
         let texts = [demand.countQuery ?? ""] + table.checks.map(\.expression.text)
-        let changes = changes(of: columns, table, literalsIn: texts.joined(separator: " "))
+        let text = texts.joined(separator: " ")
+        let changes = changes(of: columns, table, literalsIn: text)
         let others = changes.lazy.map { [$0] }
         let pairs = changes.lazy.flatMap { first in changes.lazy.map { [first, $0] } }
             .prefix(Self.maximumPairs)
@@ -68,7 +69,27 @@ extension Trials {
                 ].joined()
             )
         case .fits, .notNull, .check, .types:
-            return AnySequence([AnySequence(others), AnySequence(pairs)].joined())
+            let together = columns.flatMap { changesWithParents(of: $0, table, literalsIn: text) }
+            return AnySequence(
+                [AnySequence(others), AnySequence(together), AnySequence(pairs)].joined()
+            )
+        }
+    }
+
+    /// Gives a column of a foreign key values together with the row that it refers to.
+    private func changesWithParents(
+        of column: SchemaModel.Column,
+        _ table: SchemaModel.Table,
+        literalsIn expression: String
+    ) -> [[String]] {
+        table.foreignKeys.filter { $0.columns == [column.name] }.flatMap { key in
+            guard let parent = schema.table(key.table),
+                let referenced = schema.referencedColumns(of: key).first.flatMap(parent.column)
+            else { return [[String]]() }
+            return zip(
+                changes(of: [column], table, literalsIn: expression),
+                changes(of: [referenced], parent, literalsIn: expression)
+            ).map { [$0, $1] }
         }
     }
 

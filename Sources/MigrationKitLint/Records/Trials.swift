@@ -9,7 +9,8 @@ struct Trials {
     /// The database before the migration. It isn't changed.
     let start: ScratchDatabase
     private let sources: [SourceStatement]
-    private let schema: SchemaModel
+    /// Its schema.
+    let schema: SchemaModel
     private let settings: StepPass.Settings
     /// Whether the migration may change the connection, which no transaction undoes.
     private let setsPragmas: Bool
