@@ -25,13 +25,14 @@ extension StepRecord {
     private func leading(to numbers: Set<Int>) -> [Int] {
         guard let last = numbers.max() else { return [] }
         var needed: Set<String> = []
-        return tableUses[...last].enumerated().reversed().filter { number, use in
+        let part = tableUses[...last].enumerated().reversed().filter { number, use in
             // Pragmas and the like are about all tables.
             let isNeeded =
                 numbers.contains(number) || use.isAboutNone || !use.changed.isDisjoint(with: needed)
             if isNeeded { needed.formUnion(use.read.union(use.changed)) }
             return isNeeded
-        }.map(\.offset).reversed()
+        }.map(\.offset)
+        return part.contains { tableUses[$0].needsWritesBefore } ? Array(0...last) : part.reversed()
     }
 
     private var tableUses: [TableUse] {
@@ -46,6 +47,12 @@ extension StepRecord {
 struct TableUse {
     private(set) var read: Set<String> = []
     private(set) var changed: Set<String> = []
+    /// Whether it asks what other statements have written, whatever their tables.
+    private(set) var needsWritesBefore = false
+
+    private static let functionsOfWrites: Set<String> = [
+        "last_insert_rowid", "changes", "total_changes",
+    ]
 
     var isAboutNone: Bool { read.isEmpty && changed.isEmpty }
 
@@ -55,10 +62,18 @@ struct TableUse {
         }
         for action in statement.actions {
             let name = action.name.foldedName
+            let detail = action.detail?.foldedName
+            if name == "sqlite_sequence"
+                || action.kind == .function && detail.map(Self.functionsOfWrites.contains) ?? false
+            {
+                needsWritesBefore = true
+            }
             guard !name.hasPrefix("sqlite_") else { continue }
             switch action.kind {
             case .read: read.insert(name)
-            case .insert, .update, .delete, .create, .drop: changed.insert(name)
+            case .insert, .update, .delete: changed.insert(name)
+            // The detail is the table of an index or a trigger, also of a temporary one.
+            case .create, .drop: changed.formUnion([name, detail].compactMap(\.self))
             default: continue
             }
         }

@@ -96,7 +96,7 @@ struct Trials {
     ///   - setup: SQL that changes the rows.
     ///   - numbers: Which statements, in order. If one needs another, all up to the last are run.
     ///   - body: Gets the state after them, and what came of each up to the last of them; one that isn't
-    ///     run counts as one that works.
+    ///     run counts as one that works. If one ends the transaction, the state is that before all.
     /// - Returns: What the body returns; `nil` if there can be no such rows.
     func outcomes<Value>(
         after setup: [String],
@@ -114,13 +114,14 @@ struct Trials {
                 let source = sources[number]
                 let failure =
                     source.parsed.isAboutTransactions ? nil : database.run(source.text).failure
-                guard database.isInTransaction else { return nil }
                 outcomes[number] = Outcome(
                     failure: failure,
                     rowsWritten: database.read(\.changesCount)
                 )
                 if let failure, !failure.isAboutValues { needsOthers = numbers.count < count }
                 if needsOthers { return nil }
+                // SQLite has undone everything: `ON CONFLICT ROLLBACK`.
+                if !database.isInTransaction { break }
             }
             return body(database, outcomes)
         }

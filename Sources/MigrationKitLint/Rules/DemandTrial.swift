@@ -101,7 +101,7 @@ struct DemandTrial {
         }
         for (number, outcome) in outcomes.enumerated() where demand.requirement != .parent {
             guard let failure = outcome.failure, failure.violates(demand.requirement),
-                failure.constrainedTable.map({ isAbout($0, in: step) }) ?? true,
+                isAbout(failure, in: step),
                 // Generated rows may have the keys of rows that the migration inserts.
                 demand.requirement != .unique
                     || step.statements[number].failureWithRows?.code != failure.code
@@ -114,17 +114,28 @@ struct DemandTrial {
         return isMasked ? .masked : .satisfied
     }
 
-    /// Whether a table is the one of the demand, or replaces it.
-    private func isAbout(_ name: String, in step: StepRecord) -> Bool {
-        name.isSameName(as: table.name)
-            || step.statements.contains { statement in
-                if case .renameTable(let old, let new) = statement.kind {
-                    old.isSameName(as: name) && new.isSameName(as: table.name)
-                        || old.isSameName(as: table.name) && new.isSameName(as: name)
-                } else {
-                    false
-                }
-            }
+    /// Whether a failure may be of the demand's table, under any of the names that it has in the migration:
+    /// `UNIQUE constraint failed: table.column`.
+    private func isAbout(_ failure: StatementFailure, in step: StepRecord) -> Bool {
+        let parts = ["UNIQUE", "NOT NULL"].map { "\($0) constraint failed: " }
+        guard let prefix = parts.first(where: failure.message.hasPrefix),
+            !failure.message.dropFirst(prefix.count).hasPrefix("index '")
+        else { return true }
+        let place = failure.message.dropFirst(prefix.count).lowercased()
+        return names(in: step).contains { place.hasPrefix($0.lowercased() + ".") }
+    }
+
+    private func names(in step: StepRecord) -> Set<String> {
+        let renames = step.statements.compactMap { statement -> [String]? in
+            guard case .renameTable(let old, let new) = statement.kind else { return nil }
+            return [old.foldedName, new.foldedName]
+        }
+        var names: Set<String> = [table.name.foldedName]
+        while true {
+            let count = names.count
+            for rename in renames where !names.isDisjoint(with: rename) { names.formUnion(rename) }
+            if names.count == count { return names }
+        }
     }
 
     /// How many rows of the real database don't satisfy it; `nil` if that isn't known.
@@ -148,18 +159,6 @@ extension ScratchDatabase {
 }
 
 extension StatementFailure {
-    /// The table of the key or the NOT NULL that rows don't satisfy: `UNIQUE constraint failed: table.column`.
-    fileprivate var constrainedTable: String? {
-        guard
-            ["UNIQUE", "NOT NULL"].contains(where: {
-                message.hasPrefix("\($0) constraint failed: ")
-            }),
-            let start = message.firstRange(of: ": ")?.upperBound,
-            let end = message[start...].firstIndex(of: ".")
-        else { return nil }
-        return String(message[start..<end])
-    }
-
     /// Whether it says that rows don't satisfy something.
     func violates(_ requirement: RowDemand.Requirement) -> Bool {
         switch requirement {

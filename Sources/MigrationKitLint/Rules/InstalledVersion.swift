@@ -49,6 +49,24 @@ enum InstalledVersion {
                 places[reason] = statement
             }
         }
+        let others = reasons.subtracting(places.keys)
+        if !others.isEmpty { places.merge(placesOfAll(others, step)) { place, _ in place } }
+        return places
+    }
+
+    /// Reasons that come from another table than the one that they name, such as that of a trigger's rows.
+    private static func placesOfAll(
+        _ reasons: Set<StepEffect.Reason>,
+        _ step: StepRecord
+    ) -> [StepEffect.Reason: StatementRecord] {
+        var effect = StepEffect { step.before.objects }
+        var places: [StepEffect.Reason: StatementRecord] = [:]
+        var last: Set<StepEffect.Reason> = []
+        for statement in step.statements where effect.note(statement) {
+            let now = reasons.intersection(effect.reasons { statement.after.objects })
+            for reason in now.subtracting(last) { places[reason] = statement }
+            last = now
+        }
         return places
     }
 }

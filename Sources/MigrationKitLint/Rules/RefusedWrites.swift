@@ -70,7 +70,11 @@ enum RefusedWrites {
             }
         }
         return read.sorted { $0.key < $1.key }.compactMap { name, columns -> Source? in
-            guard let table = step.original(of: name, at: statement), !table.isVirtual,
+            let rebuilt = step.rebuilds.first { rebuild in
+                rebuild.end.number < statement.number && rebuild.after.name.isSameName(as: name)
+            }
+            guard let table = step.original(of: name, at: statement) ?? rebuilt?.before,
+                !table.isVirtual,
                 step.data?.rows(in: table.name) != 0
             else { return nil }
             let known = table.columns.filter {
@@ -145,12 +149,10 @@ private struct Refusals {
     let trials: Trials
     /// The last statement that is asked for.
     let last: Int
-    /// How each statement fails that does.
-    private var known: [Setup: [Int: StatementFailure]] = [:]
-    private var runs = 0
-
-    /// How many statements are run for a migration, so that one of thousands takes a second.
-    private static let mostRuns = 5_000
+    /// How each statement fails that does, up to one.
+    private var known: [Setup: (failures: [Int: StatementFailure], last: Int)] = [:]
+    /// How many statements may still be run, so that a migration of thousands takes a second.
+    private var runs = 10_000
 
     init(step: StepRecord, trials: Trials, last: Int) {
         (self.step, self.trials, self.last) = (step, trials, last)
@@ -163,8 +165,11 @@ private struct Refusals {
         after setups: [Setup]
     ) -> StatementFailure? {
         let needed = step.statements(leadingTo: statement.number).dropLast()
+        // The others get theirs.
+        let rest = runs / 2
         for setup in setups {
-            guard let failures = failures(after: setup) else { return nil }
+            guard let failures = failures(after: setup, upTo: statement.number, leaving: rest)
+            else { return nil }
             if let failure = failures[statement.number], failure.dependsOnRows,
                 needed.allSatisfy({ failures[$0] == nil }),
                 setup.updates.isEmpty || !makesOrphans(setup, in: tables)
@@ -176,17 +181,26 @@ private struct Refusals {
     }
 
     /// - Returns: `nil` if too much was run.
-    private mutating func failures(after setup: Setup) -> [Int: StatementFailure]? {
-        if let known = known[setup] { return known }
-        let numbers = step.statements(about: Set(setup.tables.map(\.foldedName)))
-            .filter { $0 <= last }
-        runs += numbers.count
-        guard runs <= Self.mostRuns else { return nil }
+    private mutating func failures(
+        after setup: Setup,
+        upTo number: Int,
+        leaving rest: Int
+    ) -> [Int: StatementFailure]? {
+        if let known = known[setup], known.last >= number { return known.failures }
+        let all = step.statements(about: Set(setup.tables.map(\.foldedName))).filter { $0 <= last }
+        // Twice as far, so that a statement isn't run again for each that follows, nor hundreds for one.
+        let needed = all.count { $0 <= number }
+        let numbers = Array(all.prefix(2 * needed))
+        guard runs - numbers.count >= rest else { return nil }
+        runs -= numbers.count
         let failures = trials.outcomes(after: setup.updates, of: numbers) { _, outcomes in
-            outcomes.enumerated().reduce(into: [:]) { $0[$1.offset] = $1.element.failure }
+            outcomes.enumerated().reduce(into: [Int: StatementFailure]()) {
+                $0[$1.offset] = $1.element.failure
+            }
         }
-        known[setup] = failures ?? [:]
-        return known[setup]
+        let end = numbers.count == all.count ? last : numbers.last ?? number
+        known[setup] = (failures ?? [:], max(end, number))
+        return failures ?? [:]
     }
 
     /// Rows without a parent from before prove nothing.

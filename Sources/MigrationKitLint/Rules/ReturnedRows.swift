@@ -22,7 +22,10 @@ enum ReturnedRows {
             guard down.statements.allSatisfy({ database.run($0.text).failure == nil }) else {
                 return nil
             }
-            return zip(dropped, isKept).map { $1 ? database.count($0.query) : nil }
+            return zip(dropped, isKept).map { part, isKept in
+                let mayHaveValues = isKept || part.rows.map(database.count) != 0
+                return mayHaveValues ? database.count(part.query) : nil
+            }
         }
         guard let returned, let tried = trials.tried else { return }
         for (part, count) in zip(dropped, returned) where count == 0 && tried.count(part.query) > 0
@@ -49,8 +52,8 @@ enum ReturnedRows {
         let content: String
         /// Counts what is in it.
         let query: String
-        /// Counts the rows of its table after the migration, if that is still there. Where none are left,
-        /// the rollback has nothing to move back.
+        /// Counts the rows of its table, if that stays. Where none are left after the migration nor after its
+        /// rollback, they were lost before.
         var rows: String?
     }
 
