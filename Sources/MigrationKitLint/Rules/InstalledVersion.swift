@@ -32,42 +32,32 @@ enum InstalledVersion {
     }
 
     /// The statements after which older versions no longer work.
+    ///
+    /// - Parameter wholly: Whether each is judged by all that the migration has changed up to there. A migration
+    ///   of a hundred statements changes another table with each; only a few reasons come from another table
+    ///   than the one that they name, such as that of a trigger's rows.
     private static func places(
         of reasons: Set<StepEffect.Reason>,
-        _ step: StepRecord
+        _ step: StepRecord,
+        wholly: Bool = false
     ) -> [StepEffect.Reason: StatementRecord] {
         var effect = StepEffect { step.before.objects }
         var places: [StepEffect.Reason: StatementRecord] = [:]
         for statement in step.statements {
             var change = StepEffect { step.before.objects }
             guard change.note(statement) else { continue }
-            // A migration of a hundred statements changes another table with each.
-            let last = effect.limited(to: change).reasons { statement.before.objects }
-            effect.note(statement)
-            let now = effect.limited(to: change).reasons { statement.after.objects }
-            for reason in Set(now).intersection(reasons).subtracting(last) {
-                places[reason] = statement
+            func judged(_ effect: StepEffect, _ schema: SchemaModel) -> Set<StepEffect.Reason> {
+                let part = wholly ? effect : effect.limited(to: change)
+                return Set(part.reasons { schema.objects })
             }
+            let last = judged(effect, statement.before)
+            effect.note(statement)
+            let now = judged(effect, statement.after)
+            for reason in now.intersection(reasons).subtracting(last) { places[reason] = statement }
         }
         let others = reasons.subtracting(places.keys)
-        if !others.isEmpty { places.merge(placesOfAll(others, step)) { place, _ in place } }
-        return places
-    }
-
-    /// Reasons that come from another table than the one that they name, such as that of a trigger's rows.
-    private static func placesOfAll(
-        _ reasons: Set<StepEffect.Reason>,
-        _ step: StepRecord
-    ) -> [StepEffect.Reason: StatementRecord] {
-        var effect = StepEffect { step.before.objects }
-        var places: [StepEffect.Reason: StatementRecord] = [:]
-        var last: Set<StepEffect.Reason> = []
-        for statement in step.statements where effect.note(statement) {
-            let now = reasons.intersection(effect.reasons { statement.after.objects })
-            for reason in now.subtracting(last) { places[reason] = statement }
-            last = now
-        }
-        return places
+        guard !others.isEmpty, !wholly else { return places }
+        return places.merging(self.places(of: others, step, wholly: true)) { place, _ in place }
     }
 }
 
