@@ -24,6 +24,8 @@ struct Trials {
         /// How many rows of each table lack their parent there.
         var orphans: [String: Int] = [:]
         var setups: [RowDemand: [[String]]] = [:]
+        /// How statements fail although all before them were run, by number and message.
+        fileprivate var failures: Set<[String]> = []
         /// What each of the migration's statements is about.
         var tableUses: [TableUse] = []
     }
@@ -118,7 +120,11 @@ struct Trials {
                     failure: failure,
                     rowsWritten: database.read(\.changesCount)
                 )
-                if let failure, !failure.isAboutValues { needsOthers = numbers.count < count }
+                if let failure, !failure.isAboutValues {
+                    let known = ["\(number)", failure.message]
+                    if numbers.count == count { results.failures.insert(known) }
+                    needsOthers = !results.failures.contains(known)
+                }
                 if needsOthers { return nil }
                 // SQLite has undone everything: `ON CONFLICT ROLLBACK`.
                 if !database.isInTransaction { break }

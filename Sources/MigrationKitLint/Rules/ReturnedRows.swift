@@ -18,13 +18,12 @@ enum ReturnedRows {
             database,
             outcomes in
             guard outcomes.allSatisfy({ $0.failure == nil }) else { return [Int?]?.none }
-            let isKept = dropped.map { $0.rows.map(database.count) != 0 }
+            let isKept = dropped.map { $0.mayHaveRows(in: database) }
             guard down.statements.allSatisfy({ database.run($0.text).failure == nil }) else {
                 return nil
             }
             return zip(dropped, isKept).map { part, isKept in
-                let mayHaveValues = isKept || part.rows.map(database.count) != 0
-                return mayHaveValues ? database.count(part.query) : nil
+                isKept || part.mayHaveRows(in: database) ? database.count(part.query) : nil
             }
         }
         guard let returned, let tried = trials.tried else { return }
@@ -55,6 +54,8 @@ enum ReturnedRows {
         /// Counts the rows of its table, if that stays. Where none are left after the migration nor after its
         /// rollback, they were lost before.
         var rows: String?
+
+        func mayHaveRows(in database: ScratchDatabase) -> Bool { rows.map(database.count) != 0 }
     }
 
     private static func parts(

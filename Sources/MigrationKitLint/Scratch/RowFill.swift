@@ -207,7 +207,8 @@ private struct Candidates: Sequence {
             }
         }
         var stages = [
-            AnyIterator([first].makeIterator()), together(values), together(choices),
+            AnyIterator([first].makeIterator()), together(values),
+            values == choices ? AnyIterator { nil } : together(choices),
             AnyIterator(single.makeIterator()),
         ][...]
         return AnyIterator {
