@@ -53,6 +53,20 @@ extension StepRecord {
         statements.last { isChange($0.before, $0.after) }
     }
 
+    /// The names that a table has during the migration, in lower case.
+    func names(of table: String) -> Set<String> {
+        let renames = statements.compactMap { statement -> [String]? in
+            guard case .renameTable(let old, let new) = statement.kind else { return nil }
+            return [old.foldedName, new.foldedName]
+        }
+        var names: Set<String> = [table.foldedName]
+        while true {
+            let count = names.count
+            for rename in renames where !names.isDisjoint(with: rename) { names.formUnion(rename) }
+            if names.count == count { return names }
+        }
+    }
+
     /// The tables that its statements themselves write, in lower case.
     var writtenTables: Set<String> {
         Set(

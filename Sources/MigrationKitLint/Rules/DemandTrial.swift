@@ -122,20 +122,7 @@ struct DemandTrial {
             !failure.message.dropFirst(prefix.count).hasPrefix("index '")
         else { return true }
         let place = failure.message.dropFirst(prefix.count).lowercased()
-        return names(in: step).contains { place.hasPrefix($0.lowercased() + ".") }
-    }
-
-    private func names(in step: StepRecord) -> Set<String> {
-        let renames = step.statements.compactMap { statement -> [String]? in
-            guard case .renameTable(let old, let new) = statement.kind else { return nil }
-            return [old.foldedName, new.foldedName]
-        }
-        var names: Set<String> = [table.name.foldedName]
-        while true {
-            let count = names.count
-            for rename in renames where !names.isDisjoint(with: rename) { names.formUnion(rename) }
-            if names.count == count { return names }
-        }
+        return step.names(of: table.name).contains { place.hasPrefix($0.lowercased() + ".") }
     }
 
     /// How many rows of the real database don't satisfy it; `nil` if that isn't known.

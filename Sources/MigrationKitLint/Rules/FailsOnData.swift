@@ -16,15 +16,7 @@ enum FailsOnData {
 
     /// Rows that the migration writes, and that refer to nothing.
     private static func orphans(in step: StepRecord, _ findings: inout FindingList) {
-        guard let rule = RowDemand.Requirement.parent.hazard.rule else { return }
-        let explaining: Set<LintRule> = [
-            rule, .deleteWithoutCascade, .cascadeDeletes, .deleteWithoutWhere,
-            .rebuildLosesRows, .dropTable, .conflictDropsRows,
-        ]
-        guard step.foreignKeyChecks != .off, step.incomplete == nil,
-            step.statements.allSatisfy({ $0.failure == nil && $0.failureWithRows == nil }),
-            !findings.findings.contains(where: { explaining.contains($0.rule) })
-        else { return }
+        guard findings.judgesOrphans(of: step) else { return }
         for table in step.orphaned {
             let writing = step.statements.last { statement in
                 switch statement.kind {
@@ -34,14 +26,7 @@ enum FailsOnData {
                 default: false
                 }
             }
-            guard let writing else { continue }
-            findings.add(
-                rule,
-                level: .warning,
-                at: writing,
-                "rows that are written into table '\(table)' may refer to rows that don't exist",
-                fix: "Write only those with a parent, such as with a JOIN."
-            )
+            if let writing { findings.addOrphans(in: table, at: writing) }
         }
     }
 
@@ -188,6 +173,35 @@ extension StatementRecord {
         default:
             return failure != nil && callsLoadExtension ? .loadExtension : nil
         }
+    }
+}
+
+// MARK: - Rows Without a Parent
+
+extension FindingList {
+    private static let orphanRule = RowDemand.Requirement.parent.hazard.rule
+
+    /// Whether rows of a migration that refer to nothing are its own fault, and not explained by another
+    /// finding.
+    func judgesOrphans(of step: StepRecord) -> Bool {
+        let explaining: Set<LintRule?> = [
+            Self.orphanRule, .deleteWithoutCascade, .cascadeDeletes, .deleteWithoutWhere,
+            .rebuildLosesRows, .dropTable, .conflictDropsRows,
+        ]
+        return step.foreignKeyChecks != .off && step.incomplete == nil
+            && step.statements.allSatisfy { $0.failure == nil && $0.failureWithRows == nil }
+            && !findings.contains { explaining.contains($0.rule) }
+    }
+
+    mutating func addOrphans(in table: String, at statement: StatementRecord) {
+        guard let rule = Self.orphanRule else { return }
+        add(
+            rule,
+            level: .warning,
+            at: statement,
+            "rows that are written into table '\(table)' may refer to rows that don't exist",
+            fix: "Write only those with a parent, such as with a JOIN."
+        )
     }
 }
 

@@ -17,6 +17,7 @@ enum RefusedWrites {
         }
         guard let last = judged.last else { return }
         var refusals = Refusals(step: step, trials: trials, last: last.number)
+        let judgesOrphans = findings.judgesOrphans(of: step)
         for statement in judged {
             // The demands of a rebuild are counted there.
             if copies.contains(statement.number),
@@ -30,12 +31,19 @@ enum RefusedWrites {
                 findings.rules(at: statement).isDisjoint(with: FailedChecks.explaining),
                 // One of those that differ only in their literals stands for all.
                 shapes.insert(statement.parsed.words.map { $0.isLiteral ? "?" : $0.name }).inserted,
-                let failure = refusals.first(
+                let refusal = refusals.first(
                     of: statement,
                     reading: sources.map(\.table.name),
+                    into: judgesOrphans ? child(writtenBy: statement, step) : nil,
                     after: setups(for: statement, sources, trials)
                 )
             else { continue }
+            guard case .failure(let failure) = refusal else {
+                if case .orphans(let table) = refusal {
+                    findings.addOrphans(in: table, at: statement)
+                }
+                continue
+            }
             let names = listed(sources.map(\.table.name).sorted())
             findings.add(
                 failure.violatedRule ?? .migrationFails,
@@ -47,6 +55,16 @@ enum RefusedWrites {
                     ? "Decide first which of the rows that become equal stays, and how the others differ."
                     : "Leave such rows out with a WHERE, or change them first."
             )
+        }
+    }
+
+    /// The table with foreign keys that a statement writes, as it is called after the migration.
+    private static func child(writtenBy statement: StatementRecord, _ step: StepRecord) -> String? {
+        switch statement.kind {
+        case .insert(let name, _), .update(let name, _):
+            step.names(of: name).lazy.compactMap(step.after.table)
+                .first { !$0.foreignKeys.isEmpty }?.name
+        default: nil
         }
     }
 
@@ -149,58 +167,92 @@ private struct Refusals {
     let trials: Trials
     /// The last statement that is asked for.
     let last: Int
-    /// How each statement fails that does, up to one.
-    private var known: [Setup: (failures: [Int: StatementFailure], last: Int)] = [:]
+    private var known: [Setup: Result] = [:]
     /// How many statements may still be run, so that a migration of thousands takes a second.
     private var runs = 10_000
+
+    /// What SQLite refuses after a setup.
+    private struct Result {
+        /// How each statement fails that does.
+        var failures: [Int: StatementFailure] = [:]
+        /// How many rows of each table lack their parent; none if not all statements were run.
+        var orphans: [String: Int] = [:]
+        /// The last statement that was run.
+        var last: Int
+    }
+
+    enum Refusal {
+        case failure(StatementFailure)
+        /// It writes rows into this table that refer to none.
+        case orphans(String)
+    }
 
     init(step: StepRecord, trials: Trials, last: Int) {
         (self.step, self.trials, self.last) = (step, trials, last)
     }
 
-    /// How a statement fails for some rows for which all work on which it depends.
+    /// What is refused of a statement for some rows for which all work on which it depends.
+    ///
+    /// - Parameter child: The table that it writes, if its foreign keys are of interest.
     mutating func first(
         of statement: StatementRecord,
         reading tables: [String],
+        into child: String?,
         after setups: [Setup]
-    ) -> StatementFailure? {
+    ) -> Refusal? {
         let needed = step.statements(leadingTo: statement.number).dropLast()
+        let end = child == nil ? statement.number : step.statements.count - 1
         // The others get theirs.
         let rest = runs / 2
         for setup in setups {
-            guard let failures = failures(after: setup, upTo: statement.number, leaving: rest)
-            else { return nil }
-            if let failure = failures[statement.number], failure.dependsOnRows,
-                needed.allSatisfy({ failures[$0] == nil }),
-                setup.updates.isEmpty || !makesOrphans(setup, in: tables)
+            guard let result = result(after: setup, upTo: end, leaving: rest) else { return nil }
+            let refusal: Refusal
+            var judged = tables
+            if let failure = result.failures[statement.number] {
+                guard failure.dependsOnRows else { continue }
+                refusal = .failure(failure)
+            } else {
+                guard let child, !setup.updates.isEmpty, result.failures.isEmpty,
+                    result.orphans[child, default: 0] > trials.results.orphans[child, default: 0]
+                else { continue }
+                refusal = .orphans(child)
+                judged = trials.schema.tables.values.map(\.name)
+            }
+            if needed.allSatisfy({ result.failures[$0] == nil }),
+                setup.updates.isEmpty || !makesOrphans(setup, in: judged)
             {
-                return failure
+                return refusal
             }
         }
         return nil
     }
 
     /// - Returns: `nil` if too much was run.
-    private mutating func failures(
+    private mutating func result(
         after setup: Setup,
         upTo number: Int,
         leaving rest: Int
-    ) -> [Int: StatementFailure]? {
-        if let known = known[setup], known.last >= number { return known.failures }
-        let all = step.statements(about: Set(setup.tables.map(\.foldedName))).filter { $0 <= last }
+    ) -> Result? {
+        if let known = known[setup], known.last >= number { return known }
+        let all = step.statements(about: Set(setup.tables.map(\.foldedName)))
+            .filter { $0 <= max(last, number) }
         // Twice as far, so that a statement isn't run again for each that follows, nor hundreds for one.
         let needed = all.count { $0 <= number }
         let numbers = Array(all.prefix(2 * needed))
         guard runs - numbers.count >= rest else { return nil }
         runs -= numbers.count
-        let failures = trials.outcomes(after: setup.updates, of: numbers) { _, outcomes in
-            outcomes.enumerated().reduce(into: [Int: StatementFailure]()) {
-                $0[$1.offset] = $1.element.failure
-            }
-        }
-        let end = numbers.count == all.count ? last : numbers.last ?? number
-        known[setup] = (failures ?? [:], max(end, number))
-        return failures ?? [:]
+        let isAll = numbers.count == all.count
+        let end = max(isAll ? max(last, number) : numbers.last ?? number, number)
+        let result =
+            trials.outcomes(after: setup.updates, of: numbers) { database, outcomes in
+                let failures = outcomes.enumerated().reduce(into: [Int: StatementFailure]()) {
+                    $0[$1.offset] = $1.element.failure
+                }
+                let orphans = end == step.statements.count - 1 ? database.orphanCounts() : [:]
+                return Result(failures: failures, orphans: orphans, last: end)
+            } ?? Result(last: end)
+        known[setup] = result
+        return result
     }
 
     /// Rows without a parent from before prove nothing.
