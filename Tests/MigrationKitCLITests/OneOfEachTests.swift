@@ -53,4 +53,19 @@ import Testing
     @Test func oneTypeKnowsWhetherAJournalCounts() {
         #expect(files(with: "-mj[") == ["RollbackJournal"])
     }
+
+    /// What a database is opened for is said once, where its options are resolved. One function makes of it how
+    /// the file is opened.
+    @Test func onePurposeDecidesHowAFileIsOpened() {
+        #expect(files(with: "purpose.ofOpening") == ["MigrationDatabaseOpenOptions"])
+        #expect(files(with: "purpose.refusesRecovery") == ["Opening"])
+        #expect(files(with: "openWriter(options)") == ["MigrationCLIHost"])
+        for boolean in ["isForReading", "isForCopying", "opening.isReadOnly ="] {
+            #expect(
+                files(with: boolean).isSubset(of: [
+                    "MigrationDatabaseOpenOptions", "SnapshotSource",
+                ])
+            )
+        }
+    }
 }

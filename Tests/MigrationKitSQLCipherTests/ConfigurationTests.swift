@@ -137,7 +137,7 @@ import Testing
     @Test func whatOnlyReadsKeepsTheJournalMode() throws {
         var options = EncryptedDatabase.Options()
         options.journalMode = .wal
-        options.isForReading = true
+        options.purpose = .read
         let queue = try EncryptedDatabase.open(folder.database, key: key.key, options: options)
         #expect(try queue.read { try String.fetchOne($0, sql: "PRAGMA journal_mode") } == "delete")
         try queue.close()

@@ -49,6 +49,7 @@ struct InspectCommand: DatabaseCommand {
         context.settingsSource.use(settings.config)
         let options = try database.resolved(
             in: context,
+            for: .inspect,
             isPlaintext: encryption.noEncryption
         )
         guard let path = options.dbPath else { throw MigrationCLIError.noDatabasePath }
@@ -91,7 +92,7 @@ struct InspectCommand: DatabaseCommand {
     ) throws -> FileReport {
         var last: FileReport?
         do {
-            return try options.open(isReadOnly: true, timeout: 0) { key in
+            return try options.open(timeout: 0) { key in
                 let report = try inspect(path, with: key, options, watched)
                 last = report
                 if report.key == .wrong { throw report.wrongKey }

@@ -235,21 +235,15 @@ extension MigrationCLIHost {
             defer { release() }
             if options.keySource != nil { try options.checkBeforeKey(path, is: .encrypted) }
             let key = try options.key()
-            var opening = store?.options ?? EncryptedDatabase.Options()
-            opening.busyTimeout = options.busyTimeout
-            if options.acceptsDoubleQuotedStrings {
-                opening.acceptsDoubleQuotedStringLiterals = true
-            }
             return DatabaseVerification(
                 path,
                 form: key.map { .encrypted($0, cipher: options.cipher) } ?? .plaintext(),
                 runner: runner,
                 requiredIndexes: requiredIndexes,
-                opening: opening
+                opening: options.opening(store?.options ?? .init())
             )
         }
         // A host opens the database itself, since it may register functions that the schema uses.
-        let openWriter = openWriter
         return DatabaseVerification(
             path,
             form: options.isPlaintext ? .plaintext() : nil,
@@ -257,7 +251,7 @@ extension MigrationCLIHost {
             requiredIndexes: requiredIndexes,
             open: {
                 defer { release() }
-                return try openWriter(options)
+                return try open(options)
             }
         )
     }

@@ -32,9 +32,10 @@ struct FleetVisit: Sendable {
     /// How the store is opened.
     ///
     /// - Throws: An `EncryptedDatabaseError` if there is no file: nobody is asked for its key then.
-    func opening() throws -> MigrationDatabaseOpenOptions {
+    private func opening(for purpose: Purpose) throws -> MigrationDatabaseOpenOptions {
         try EncryptedDatabase.check(store.path, is: .file)
         var options = try keys.opening(store)
+        options.purpose = purpose
         options.acceptsDoubleQuotedStrings = acceptsDoubleQuotedStrings
         return options
     }
@@ -60,7 +61,7 @@ struct FleetVisit: Sendable {
 
     /// A full verification of the store.
     func fullVerification(with runner: GRDBMigrationRunner) throws -> DatabaseVerification {
-        var options = try opening()
+        var options = try opening(for: .read)
         options.busyTimeout = timeout(options.busyTimeout)
         return try host.verification(of: store.path, options, runner: runner)
     }
@@ -98,13 +99,13 @@ struct FleetVisit: Sendable {
         lockTimeout: Double? = nil,
         _ work: (OpenStore) throws -> Void
     ) throws {
-        var options = try opening().opening(for: purpose, by: host)
+        var options = try opening(for: purpose)
         options.busyTimeout = lockTimeout ?? timeout(options.busyTimeout)
         if purpose.losesHiddenCommits { try EncryptedDatabase.checkLog(store.path) }
         let opened = OpenStore(
             runner: loaded.runner,
             folder: loaded.folder,
-            writer: try host.openWriter(options),
+            writer: try host.open(options),
             path: store.path
         )
         do {

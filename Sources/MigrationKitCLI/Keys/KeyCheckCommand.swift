@@ -32,7 +32,7 @@ struct KeyCheckCommand: DatabaseCommand {
 
     func run(in context: CommandContext) throws {
         context.settingsSource.use(settings.config)
-        let options = try database.resolved(in: context)
+        let options = try database.resolved(in: context, for: .inspect)
         _ = try options.onlyKeySource()
         context.keySource.note(options.namedKeySource)
         guard let path = options.dbPath else { throw MigrationCLIError.noDatabasePath }
@@ -42,7 +42,7 @@ struct KeyCheckCommand: DatabaseCommand {
         let settings: CipherSettings
         let form: DatabaseKey.Form
         do {
-            (settings, form) = try options.open(isReadOnly: true) { key in
+            (settings, form) = try options.open { key in
                 guard let key else { throw MigrationCLIError.noKey }
                 return (try options.cipher(of: path, key: key, in: context), key.form)
             }

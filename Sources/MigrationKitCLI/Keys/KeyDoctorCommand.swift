@@ -181,8 +181,8 @@ struct KeyDoctorCommand: DatabaseCommand {
             allowsPrompt: false,
             cipher: database.cipher(in: context)
         )
-        options.opensForReading = true
-        try options.open(isReadOnly: true) { key in
+        options.purpose = .inspect
+        try options.open { key in
             guard let key else { throw MigrationCLIError.noKey }
             _ = try options.cipher(of: path, key: key, in: context)
         }

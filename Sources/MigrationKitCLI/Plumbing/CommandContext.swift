@@ -87,10 +87,10 @@ struct CommandContext: Sendable {
     ) throws -> (writer: any DatabaseWriter, path: String?) {
         let options = try options.resolved(
             in: self,
-            createsFile: purpose.createsFile,
+            for: purpose,
             isPlaintext: isPlaintext
         )
-        let opened = try open(options, for: purpose, lockTimeout: lockTimeout)
+        let opened = try open(options, lockTimeout: lockTimeout)
         return (opened.writer, options.dbPath)
     }
 
@@ -102,12 +102,12 @@ struct CommandContext: Sendable {
     /// - Returns: The database, and whether the file was created.
     func open(
         _ options: MigrationDatabaseOpenOptions,
-        for purpose: Purpose,
         lockTimeout: TimeInterval? = nil,
         acceptsLostCommits: Bool = false
     ) throws -> (writer: any DatabaseWriter, wasCreated: Bool) {
         try settingsSource.refuseOthers()
-        var options = options.opening(for: purpose, by: host)
+        var options = options
+        let purpose = options.purpose
         if let lockTimeout { options.busyTimeout = lockTimeout }
         keySource.note(options.namedKeySource)
         defer { release(options.keySource) }
@@ -123,7 +123,7 @@ struct CommandContext: Sendable {
             options.dbPath = draft
             wasNew = options.isNew
         }
-        let writer = try host.openWriter(options)
+        let writer = try host.open(options)
         // What is written is closed by the command, so that it is whole when the command says so.
         if purpose.onlyReads { opened.withLock { $0.append(writer) } }
         // Only after the key is proven.

@@ -86,14 +86,7 @@ extension EncryptedStore {
     /// Opens the database that the options name. What they don't say is the store's.
     fileprivate func open(_ options: MigrationDatabaseOpenOptions) throws -> any DatabaseWriter {
         let path = options.dbPath ?? path
-        var opening = self.options
-        opening.createsFile = options.createsFile
-        opening.cipher = options.cipher
-        opening.busyTimeout = options.busyTimeout
-        opening.isForReading = options.opensForReading
-        opening.isReadOnly = options.isReadOnly || opening.isReadOnly
-        opening.isForCopying = options.isForCopying
-        opening.refusesRecovery = options.refusesRecovery
+        let opening = options.opening(self.options)
         if !options.isPlaintext {
             try EncryptedDatabase.check(
                 path,
@@ -130,7 +123,7 @@ extension KeyedDatabaseOptions {
         for store: EncryptedStore,
         named: [String],
         in context: CommandContext,
-        createsFile: Bool,
+        for purpose: Purpose,
         isPlaintext: Bool
     ) throws -> MigrationDatabaseOpenOptions {
         let usesHostsKey = named.isEmpty && !isPlaintext
@@ -144,13 +137,14 @@ extension KeyedDatabaseOptions {
                 ?? secret.sources(passwordArgument: context.passwordArgument).first,
             isRawKey: secret.rawKey || usesHostsKey && store.expectsRawKey,
             isPlaintext: isPlaintext,
-            createsFile: createsFile,
+            createsFile: purpose.createsFile,
             keychainCollection: keychain.keychainCollection,
             keychainTimeout: try keychain.timeout(in: context),
             keychainQuestionTimeout: try keychain.questionTimeout(in: context),
             allowsPrompt: !keychain.noPrompt,
             cipher: try file.cipher(in: context)
         )
+        resolved.purpose = purpose
         resolved.usesHostsKey = usesHostsKey
         if isItem { resolved.ownKeyStore = .init(try keychain.keyStore(in: context)) }
         _ = try resolved.onlyKeySource()

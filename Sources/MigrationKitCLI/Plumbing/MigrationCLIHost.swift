@@ -97,6 +97,14 @@ public struct MigrationCLIHost: Sendable {
         self.generateSchemaSnapshot = generateSchemaSnapshot
     }
 
+    /// Opens the database that the options name. What a host opens itself is opened as it says, whatever
+    /// for.
+    func open(_ options: MigrationDatabaseOpenOptions) throws -> any DatabaseWriter {
+        var options = options
+        if opensItself { options.purpose = .change() }
+        return try openWriter(options)
+    }
+
     /// The host of a program whose steps come from a folder of SQL files, which `--migrations`
     /// names.
     public static let standalone = MigrationCLIHost(
@@ -125,17 +133,7 @@ public struct MigrationCLIHost: Sendable {
                 cipher: options.cipher
             )
         }
-        var opening = EncryptedDatabase.Options(
-            createsFile: options.createsFile,
-            cipher: options.cipher,
-            busyTimeout: options.busyTimeout
-        )
-        opening.isForReading = options.opensForReading
-        opening.isReadOnly = options.isReadOnly
-        opening.isForCopying = options.isForCopying
-        opening.refusesRecovery = options.refusesRecovery
-        opening.acceptsDoubleQuotedStringLiterals = options.acceptsDoubleQuotedStrings
-        return try options.open(path, opening)
+        return try options.open(path, options.opening())
     }
 }
 

@@ -63,16 +63,13 @@ public struct MigrationDatabaseOpenOptions: Equatable, Sendable {
     /// Whether a database that can't be written, because of its mode or its medium, may be opened
     /// read-only. The standalone tool sets it for commands that change nothing; a host that opens
     /// its database itself may do the same.
-    public var opensForReading: Bool
+    public var opensForReading: Bool {
+        get { purpose.onlyReads }
+        set { purpose = newValue ? .read : .change() }
+    }
 
-    /// Whether the connection must not be able to write.
-    var isReadOnly = false
-
-    /// Whether it is opened only to be copied, and the key's item and record are left as they are.
-    var isForCopying = false
-
-    /// Whether a file is refused in which SQLite would undo an unfinished change.
-    var refusesRecovery = false
+    /// What it is opened for.
+    var purpose: Purpose
 
     /// Whether a name in double quotes that names nothing is a string, as in SQLite's own shell.
     var acceptsDoubleQuotedStrings = false
@@ -132,7 +129,7 @@ public struct MigrationDatabaseOpenOptions: Equatable, Sendable {
         self.allowsPrompt = allowsPrompt
         self.cipher = cipher
         self.busyTimeout = busyTimeout
-        self.opensForReading = opensForReading
+        purpose = opensForReading ? .read : .change()
     }
 
     /// The key source; `nil` if none is given. If there are several, the password takes precedence,
@@ -165,25 +162,37 @@ public struct MigrationDatabaseOpenOptions: Equatable, Sendable {
     /// Opens the database with its key.
     ///
     /// - Parameters:
-    ///   - isReadOnly: Whether the Secret Service must not be changed.
     ///   - timeout: How long to wait for a running key rotation, in seconds; `nil` to wait as long
     ///     as for other locks.
     ///   - attempt: Opens the database with a key, or without one. During a rotation it may be
     ///     called several times.
     func open<Value>(
-        isReadOnly: Bool = false,
         timeout: TimeInterval? = nil,
         _ attempt: (DatabaseKey?) throws -> Value
     ) throws -> Value {
-        guard let stored = try storedKey(isReadOnly: isReadOnly, timeout: timeout) else {
+        guard let stored = try storedKey(timeout: timeout) else {
             return try attempt(key())
         }
         return try explainingFormerKey { try stored.open(attempt) }
     }
 
+    /// How the file is opened.
+    ///
+    /// - Parameter options: What these options don't say.
+    func opening(_ options: EncryptedDatabase.Options = .init()) -> EncryptedDatabase.Options {
+        var opening = options
+        opening.createsFile = createsFile
+        opening.cipher = cipher
+        opening.busyTimeout = busyTimeout
+        opening.purpose = purpose.ofOpening
+        if purpose.forbidsWriting { opening.isReadOnly = true }
+        if acceptsDoubleQuotedStrings { opening.acceptsDoubleQuotedStringLiterals = true }
+        return opening
+    }
+
     /// Opens the database with its key, or without one.
     func open(_ path: String, _ opening: EncryptedDatabase.Options) throws -> any DatabaseWriter {
-        try open(isReadOnly: opening.isForCopying) { key in
+        try open { key in
             guard let key else {
                 return try EncryptedDatabase.openPlaintext(path, options: opening)
             }
@@ -193,12 +202,10 @@ public struct MigrationDatabaseOpenOptions: Equatable, Sendable {
 
     /// The key in the Secret Service, if the options name one there.
     ///
-    /// - Parameters:
-    ///   - isReadOnly: Whether the Secret Service must not be changed.
-    ///   - timeout: How long to wait for a running key rotation, in seconds; `nil` to wait as long
-    ///     as for other locks.
+    /// - Parameter timeout: How long to wait for a running key rotation, in seconds; `nil` to wait as
+    ///   long as for other locks.
     /// - Throws: As ``onlyKeySource()``.
-    func storedKey(isReadOnly: Bool = false, timeout: TimeInterval? = nil) throws -> StoredKey? {
+    func storedKey(timeout: TimeInterval? = nil) throws -> StoredKey? {
         guard let source = try onlyKeySource(), !isPlaintext, let dbPath,
             case .keyStore(let service, let account) = source
         else { return nil }
@@ -208,7 +215,7 @@ public struct MigrationDatabaseOpenOptions: Equatable, Sendable {
             service: service,
             account: account,
             cipher: cipher,
-            isReadOnly: isReadOnly,
+            isReadOnly: purpose.leavesKey,
             timeout: timeout ?? busyTimeout,
             read: { [form] in try KeyResolver.key(of: $0, named: source, form: form) }
         )

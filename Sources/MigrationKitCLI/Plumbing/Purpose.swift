@@ -1,3 +1,5 @@
+import MigrationKitSQLCipher
+
 /// What a command opens a database for.
 enum Purpose: Equatable {
     /// To show what is in it.
@@ -8,6 +10,9 @@ enum Purpose: Equatable {
 
     /// To run SQL of the user, on a connection that can't write.
     case query
+
+    /// To look at the file and its key, and to leave both as they are.
+    case inspect
 
     /// To show the key to a shell, whose connection can write.
     case shell
@@ -28,29 +33,33 @@ enum Purpose: Equatable {
     /// To fill it at another path, its draft's.
     case fill(draft: String)
 
-    /// Whether nothing is written, so that a database that can't be written is accepted.
-    var onlyReads: Bool {
+    /// The same for the file.
+    var ofOpening: Opening.Purpose {
         switch self {
-        case .read, .examine, .query, .shell, .plan, .rehearse, .change(isTried: true),
-            .create(isTried: true):
-            true
-        case .change, .create, .fill: false
+        case .read, .plan, .query, .shell, .inspect, .change(isTried: true), .create(isTried: true):
+            .read
+        case .examine: .examine
+        case .rehearse: .copy
+        case .change, .create, .fill: .change
         }
     }
 
+    /// Whether nothing is written, so that a database that can't be written is accepted.
+    var onlyReads: Bool { ofOpening != .change }
+
     /// Whether the connection must not be able to write.
     var forbidsWriting: Bool { self == .query || self == .shell }
+
+    /// Whether an interrupted rotation of the key, and the record of its item, are left as they are.
+    var leavesKey: Bool { self == .rehearse || self == .inspect }
 
     /// Whether it, or what it tries, would lose the commits that a damaged log hides.
     var losesHiddenCommits: Bool {
         switch self {
         case .shell, .rehearse, .change, .create: true
-        case .read, .examine, .query, .plan, .fill: false
+        case .read, .examine, .query, .inspect, .plan, .fill: false
         }
     }
-
-    /// Whether even a change that a stopped program has left is not undone.
-    var leavesFile: Bool { self == .examine || self == .rehearse }
 
     /// Whether a missing file is made.
     var createsFile: Bool {
@@ -62,17 +71,4 @@ enum Purpose: Equatable {
 
     /// Whether a missing database is replaced by an empty one in memory.
     var previewsNew: Bool { self == .plan || self == .create(isTried: true) }
-}
-
-extension MigrationDatabaseOpenOptions {
-    /// The options for a purpose. A host that opens the database itself gets them unchanged.
-    func opening(for purpose: Purpose, by host: MigrationCLIHost) -> Self {
-        guard !host.opensItself else { return self }
-        var options = self
-        options.opensForReading = purpose.onlyReads
-        options.isReadOnly = purpose.forbidsWriting
-        options.isForCopying = purpose == .rehearse
-        options.refusesRecovery = purpose.leavesFile
-        return options
-    }
 }

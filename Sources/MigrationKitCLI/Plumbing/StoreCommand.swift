@@ -40,7 +40,7 @@ extension StoreCommand {
     ) throws -> OpenStore {
         let options = try database.resolved(
             in: context,
-            createsFile: purpose.createsFile,
+            for: purpose,
             isPlaintext: encryption.noEncryption
         )
         if purpose.previewsNew || purpose.createsFile && beforeCreating != nil,
@@ -58,7 +58,6 @@ extension StoreCommand {
         }
         let opened = try context.open(
             options,
-            for: purpose,
             lockTimeout: lockTimeout,
             acceptsLostCommits: acceptsLostCommits
         )

@@ -84,7 +84,7 @@ public struct DatabaseVerification: Sendable {
             var opening = opening
             opening.cipher = form.cipher
             opening.isExclusive = isExclusive
-            opening.isForReading = true
+            opening.purpose = .read
             guard let key = form.key else {
                 return try EncryptedDatabase.openPlaintext(path, options: opening)
             }

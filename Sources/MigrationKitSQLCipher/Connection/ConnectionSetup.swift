@@ -64,7 +64,7 @@ package final class ConnectionSetup: Sendable {
             // Capped: SQLite counts milliseconds in 32 bits, which overflow after 24 days.
             configuration.busyMode = .timeout(seconds > 0 ? min(seconds, 2_000_000) : 0)
         }
-        if options.isForReading { configuration.journalMode = .default }
+        if options.purpose.onlyReads { configuration.journalMode = .default }
         configuration.prepareDatabase { try self.prepare($0) }
         return configuration
     }
@@ -103,9 +103,9 @@ package final class ConnectionSetup: Sendable {
         }
         // `sqlite3_key` accepts any key. Only reading a page proves it.
         // <https://www.zetetic.net/sqlcipher/sqlcipher-api/#testing-the-key>
-        let onlyReads = options.isForReading || options.isReadOnly
+        let onlyReads = options.purpose.onlyReads || options.isReadOnly
         // What is prepared for the database is prepared for its copy, which is migrated.
-        try db.readSchemaGuarded(onlyReads: onlyReads && !options.isForCopying)
+        try db.readSchemaGuarded(onlyReads: onlyReads && options.purpose != .copy)
         db.setCheckpointOnClose(!keepsLog)
 
         db.add(function: .uuid)

@@ -139,18 +139,12 @@ extension EncryptedDatabase {
             set { configuration.readonly = newValue }
         }
 
-        /// Whether it is opened only to be read. A write-ahead log stays as it was found. A file that
-        /// can't be written, because of its mode or its medium, isn't refused; nothing is left beside
-        /// it then, not even in WAL mode.
-        package var isForReading = false
+        /// What it is opened for.
+        package var purpose = Opening.Purpose.change
 
-        /// Whether it is opened only to be copied by SQLite's backup interface. Then an interrupted
-        /// rotation of the key, and the record of the item that has it, are left as they are.
-        package var isForCopying = false
-
-        /// Whether a file is refused if a program was stopped while it wrote: SQLite would undo that
-        /// change when it opens the file.
-        package var refusesRecovery = false
+        /// Whether an interrupted rotation of the key, and the record of the item that has it, are left
+        /// as they are.
+        var leavesKey: Bool { isReadOnly || purpose == .copy }
 
         /// How the file is or will be encrypted. Ignored for a plaintext database.
         public var cipher: CipherSettings

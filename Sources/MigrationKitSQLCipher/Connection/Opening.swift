@@ -34,11 +34,34 @@ package struct Opening {
         guard key == nil || options.cipher.canBeSet else {
             throw EncryptedDatabaseError.otherSettings(path: file.path, cipher: options.cipher)
         }
-        var look = try file.look()
-        if options.refusesRecovery, try look.hasRollbackJournal { try checkIsSettled() }
-        if options.isForReading, look.size ?? 0 > 1, try look.isUnwritable {
+        let look = try file.look()
+        if options.purpose.refusesRecovery, try look.hasRollbackJournal { try checkIsSettled() }
+        if options.purpose.onlyReads, look.size ?? 0 > 1, try look.isUnwritable {
             return try read(look, connect)
         }
+        return try connectOrCreate(look, connect)
+    }
+
+    /// Throws if SQLite would undo an unfinished change on opening. A journal alone doesn't say so: another
+    /// program may be writing. A connection that can't write finds out under SQLite's own lock.
+    private func checkIsSettled() throws {
+        try readOnly().connectOrCreate(file.look()) {
+            try DatabaseQueue(path: $0, configuration: $1)
+        }.close()
+    }
+
+    /// The same on a connection that can't write.
+    private func readOnly(_ resting: RestingFile? = nil) -> Opening {
+        var options = options
+        options.isReadOnly = true
+        return Opening(path: file.path, key: key, options: options, resting: resting)
+    }
+
+    private func connectOrCreate<Writer: DatabaseWriter>(
+        _ look: FileLook,
+        _ connect: (String, Configuration) throws -> Writer
+    ) throws -> Writer {
+        var look = look
         var opening = self
         opening.created = try createIfMissing(look)
         do {
@@ -50,16 +73,6 @@ package struct Opening {
             }
             throw error
         }
-    }
-
-    /// Throws if SQLite would undo an unfinished change on opening. A journal alone doesn't say so: another
-    /// program may be writing. A connection that can't write finds out under SQLite's own lock.
-    private func checkIsSettled() throws {
-        var options = options
-        (options.isReadOnly, options.isForReading, options.refusesRecovery) = (true, false, false)
-        try Opening(path: file.path, key: key, options: options)
-            .run { try DatabaseQueue(path: $0, configuration: $1) }
-            .close()
     }
 
     private func connect<Writer: DatabaseWriter>(
@@ -83,18 +96,15 @@ package struct Opening {
         _ look: FileLook,
         _ connect: (String, Configuration) throws -> Writer
     ) throws -> Writer {
-        var options = options
-        (options.isReadOnly, options.isForReading) = (true, false)
         if look.isReadableBesideOthers {
             do {
-                return try Opening(path: file.path, key: key, options: options).run(connect)
+                return try readOnly().connectOrCreate(file.look(), connect)
             } catch EncryptedDatabaseError.readOnlyFolder {
                 // The shared memory can't be read or is gone.
             }
         }
         let resting = try RestingFile(file) { Polling.value(within: options.busyTimeout, $0) }
-        return try Opening(path: file.path, key: key, options: options, resting: resting)
-            .run(connect)
+        return try readOnly(resting).connectOrCreate(file.look(), connect)
     }
 
     private func createIfMissing(_ look: FileLook) throws -> CreatedFile? {
@@ -199,7 +209,7 @@ package struct Opening {
         try look.checkJournal()
         // Commits that a damaged log hides are lost when SQLite moves the log into the file. A
         // connection that only reads must not do that.
-        var keepsLog = try options.isForReading && look.hasLog
+        var keepsLog = try options.purpose.onlyReads && look.hasLog
         do {
             try look.checkLog()
         } catch EncryptedDatabaseError.damagedLog {

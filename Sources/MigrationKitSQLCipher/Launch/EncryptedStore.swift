@@ -297,7 +297,7 @@ extension EncryptedStore {
             service: service,
             account: account,
             cipher: options.cipher,
-            isReadOnly: options.isReadOnly || options.isForCopying,
+            isReadOnly: options.leavesKey,
             timeout: options.busyTimeout,
             read: { try $0.key(assuming: keyForm) }
         )

@@ -29,7 +29,7 @@ struct StoreLaunch {
         }
         while true {
             if let size = try file.look().recoveredSize, size > 0 {
-                let leavesLock = store.options.isReadOnly || store.options.isForCopying
+                let leavesLock = store.options.leavesKey
                 if !leavesLock {
                     lock.removeIfAbandoned { KeyRecord.removeLeftovers(beside: file) }
                 }

@@ -126,7 +126,7 @@ import Testing
         _ cipher: CipherSettings
     ) -> Bool {
         var options = EncryptedDatabase.Options(cipher: cipher)
-        options.isForReading = true
+        options.purpose = .read
         do {
             let writer = try EncryptedDatabase.open(path, key: key.key, options: options)
             let checks = try GRDBMigrationRunner(steps: []).verificationChecks(in: writer)

@@ -38,12 +38,14 @@ extension MigrationDatabaseOpenOptions {
         var found = self
         if case .keyStore = source {
             do {
-                found.cipher = try open(isReadOnly: true) { key in
+                found.purpose = .inspect
+                found.cipher = try found.open { key in
                     guard let key, let settings = try search.settings(of: key) else {
                         throw EncryptedDatabaseError.wrongKey(path: path)
                     }
                     return settings
                 }
+                found.purpose = purpose
             } catch EncryptedDatabaseError.wrongKey {
                 return self
             }
@@ -74,7 +76,7 @@ extension MigrationDatabaseOpenOptions {
             do {
                 try EncryptedDatabase.open(path, key: key, options: options).close()
             } catch EncryptedDatabaseError.readOnlyFolder {
-                (options.isReadOnly, options.isForReading) = (false, true)
+                (options.isReadOnly, options.purpose) = (false, .read)
                 try EncryptedDatabase.open(path, key: key, options: options).close()
             }
             return cipher

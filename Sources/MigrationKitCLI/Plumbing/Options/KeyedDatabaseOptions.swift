@@ -28,11 +28,11 @@ struct KeyedDatabaseOptions: ParsableArguments {
     /// ``MigrationCLIHost/openDatabase(_:)`` refuses several.
     ///
     /// - Parameters:
-    ///   - createsFile: Whether a missing file is made.
+    ///   - purpose: What the database is opened for.
     ///   - isPlaintext: Whether an option says that the database isn't encrypted.
     func resolved(
         in context: CommandContext,
-        createsFile: Bool = false,
+        for purpose: Purpose = .read,
         isPlaintext: Bool = false
     ) throws -> MigrationDatabaseOpenOptions {
         context.warn(about: secret)
@@ -52,7 +52,7 @@ struct KeyedDatabaseOptions: ParsableArguments {
                 for: store,
                 named: options,
                 in: context,
-                createsFile: createsFile,
+                for: purpose,
                 isPlaintext: isPlaintext
             )
         }
@@ -75,7 +75,8 @@ struct KeyedDatabaseOptions: ParsableArguments {
                 other = other ?? settings?.value(.passwordFile).map(KeySource.file)
             }
             if service == nil, other == nil, context.canPrompt, !keychain.noPrompt {
-                let isNew = createsFile && path.map { !EncryptedDatabase.hasContent($0) } ?? false
+                let isNew =
+                    purpose.createsFile && path.map { !EncryptedDatabase.hasContent($0) } ?? false
                 other = KeyResolver.implicitSource(
                     promptFor: path.map { (isNew ? "the new database " : "") + $0.printable },
                     value: environment.secret
@@ -98,7 +99,7 @@ struct KeyedDatabaseOptions: ParsableArguments {
             otherKeySource: options.isEmpty && service != nil ? nil : other,
             isRawKey: secret.rawKey,
             isPlaintext: isPlaintext,
-            createsFile: createsFile,
+            createsFile: purpose.createsFile,
             keychainCollection: try service == nil
                 ? keychain.keychainCollection : keychain.collection(in: context),
             keychainTimeout: try keychain.timeout(in: context),
@@ -106,6 +107,7 @@ struct KeyedDatabaseOptions: ParsableArguments {
             allowsPrompt: !keychain.noPrompt,
             cipher: try file.cipher(in: context)
         )
+        resolved.purpose = purpose
         resolved.acceptsDoubleQuotedStrings = try context.acceptsDoubleQuotedStrings
         guard !isHosts else { return resolved }
         _ = try resolved.onlyKeySource()
