@@ -50,9 +50,8 @@ struct FleetMigrateCommand: FleetJob, MigrationsCommand {
     func run(in context: CommandContext) throws {
         let loaded = try loadMigrations(in: context, allowsOutOfOrder: range.allowOutOfOrder)
         let runner = loaded.runner
-        let target = try range.target(in: runner)
+        let range = try range.range(in: runner)
         let options = try run.options(in: context)
-        let limit = range.steps
         let isDry = dryRun
         try runFleet(in: context, limits: limits) { visit, record in
             var options = options
@@ -63,71 +62,25 @@ struct FleetMigrateCommand: FleetJob, MigrationsCommand {
                 lockTimeout: options.lockTimeout
             ) { store in
                 var applied = try runner.appliedMigrationIdentifiers(in: store.writer)
-                // Where something is recorded, another tool's record doesn't count.
-                let adoption = try adopting.adopt.flatMap {
-                    try store.adoption(from: $0, table: adopting.adoptTable, in: context)
-                }
-                if applied.isEmpty, adoption == nil { try store.checkIsAdopted(in: context) }
-                let adopted = adoption?.identifiers ?? []
-                try store.checkForDrafts(upTo: target, steps: limit, besides: adopted)
+                let job = try MigrateJob(store, range, adopting, in: context)
+                let adopted = job.adoption?.identifiers ?? []
+                if applied.isEmpty, job.adoption == nil { try store.checkIsAdopted(in: context) }
+                try job.checkForDrafts()
                 // Whatever the run would refuse is refused here, before anything is recorded.
-                if let adoption {
-                    _ = try store.checkRun(
-                        adopting: adoption,
-                        upTo: target,
-                        steps: limit,
-                        options.transaction
-                    )
-                }
-                let isOneTransaction = options.transaction == .allOrNothing
-                var recorded: [String] = []
-                if let adoption, !isDry, !isOneTransaction {
-                    recorded = try store.adoptBeforeRun(
-                        adoption,
-                        table: adopting.adoptTable,
-                        upTo: target,
-                        steps: limit,
-                        options: options,
-                        in: context
-                    )
-                }
+                if job.adoption != nil { _ = try job.check(options) }
+                let recorded = isDry ? [] : try job.adopt(options, in: context)
                 applied.formUnion(adopted)
                 record.begin(with: applied, of: runner)
                 if isDry {
                     guard record.pending == 0 || !store.writer.configuration.readonly else {
                         throw MigrationCLIError.cannotTryOut(path: visit.store.path)
                     }
-                    _ = try visit.watch(store, options, adopts: adoption != nil) { options in
-                        try runner.dryRun(
-                            in: store.writer,
-                            recording: adopted,
-                            upTo: target,
-                            steps: limit,
-                            options: options
-                        )
-                    }
+                    _ = try visit.watch(store, options, adopts: job.adoption != nil, job.dryRun)
                     return
                 }
                 do {
-                    let report = try visit.watch(store, options, adopts: adoption != nil) {
-                        options in
-                        try store.afterAdopting(recorded) {
-                            if isOneTransaction, !adopted.isEmpty {
-                                try runner.migrateAllOrNothing(
-                                    in: store.writer,
-                                    recording: adopted,
-                                    upTo: target,
-                                    steps: limit,
-                                    options: options
-                                )
-                            } else if let target {
-                                try runner.migrate(in: store.writer, upTo: target, options: options)
-                            } else if let limit {
-                                try runner.migrate(in: store.writer, steps: limit, options: options)
-                            } else {
-                                try runner.migrate(in: store.writer, options: options)
-                            }
-                        }
+                    let report = try visit.watch(store, options, adopts: job.adoption != nil) {
+                        try job.run(after: recorded, $0)
                     }
                     record.applied = report.steps.count
                     record.pending = report.pending.count

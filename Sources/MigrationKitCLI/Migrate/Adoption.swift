@@ -188,8 +188,7 @@ extension OpenStore {
     /// - Throws: ``CommandError`` if the record has gaps; what the run would throw before its first step.
     func checkRun(
         adopting adoption: MigrationAdoption?,
-        upTo target: String? = nil,
-        steps: Int? = nil,
+        _ range: MigrationRange = MigrationRange(),
         _ transaction: MigrationTransaction = .perStep
     ) throws -> Bool {
         let recorded = adoption?.identifiers ?? []
@@ -197,8 +196,7 @@ extension OpenStore {
             try runner.plannedSteps(
                 in: writer,
                 recording: recorded,
-                upTo: target,
-                steps: steps,
+                range,
                 transaction: transaction
             )
         }
@@ -215,78 +213,18 @@ extension OpenStore {
     func adopt(
         _ tool: MigrationTool,
         table: String?,
-        upTo target: String? = nil,
-        steps: Int? = nil,
+        before range: MigrationRange = MigrationRange(),
         options: MigrationOptions,
         in context: CommandContext
     ) throws -> [String] {
         try explainingGaps(in: tool) {
             try runner.baseline(
                 in: writer,
-                beforeRunUpTo: target,
-                steps: steps,
+                before: range,
                 options: options
             ) { db in
                 try adoption(from: tool, table, db, in: context).identifiers
             }
-        }
-    }
-
-    /// Records what was looked at before a run, unless there is nothing to record, or another launch was
-    /// faster.
-    ///
-    /// - Throws: As ``adopt(_:table:upTo:steps:options:in:)``.
-    func adoptBeforeRun(
-        _ adoption: MigrationAdoption,
-        table: String?,
-        upTo target: String?,
-        steps: Int?,
-        options: MigrationOptions,
-        in context: CommandContext
-    ) throws -> [String] {
-        let isRepeated = adoption.tool == .userVersion
-        if isRepeated, adoption.identifiers.isEmpty { return [] }
-        do {
-            return try adopt(
-                adoption.tool,
-                table: table,
-                upTo: target,
-                steps: steps,
-                options: options,
-                in: context
-            )
-        } catch MigrationKitError.baselineOnMigratedDatabase where isRepeated {
-            return []
-        }
-    }
-
-    /// Runs what comes after the recording. If it fails before anything is applied, the record is taken
-    /// out again: the database may lack what it says.
-    ///
-    /// What a migration without a transaction has done stays, and so does the record then: the run goes on
-    /// from there.
-    ///
-    /// - Parameters:
-    ///   - recorded: What was recorded, and is committed.
-    ///   - forgotten: Called if it was taken out again.
-    func afterAdopting<Value>(
-        _ recorded: [String],
-        _ run: () throws -> Value,
-        forgotten: () -> Void = {}
-    ) throws -> Value {
-        do {
-            return try run()
-        } catch {
-            let next = runner.steps.first { !recorded.contains($0.identifier) }
-            if !recorded.isEmpty, next?.usesTransaction != false {
-                // Without waiting: a process that has the lock by now may be running from the record,
-                // which then stays.
-                let options = MigrationOptions(lockTimeout: 0)
-                if (try? runner.forgetRecorded(recorded, in: writer, options: options)) == true {
-                    forgotten()
-                }
-            }
-            throw error
         }
     }
 

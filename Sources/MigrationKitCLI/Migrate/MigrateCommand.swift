@@ -102,14 +102,14 @@ struct MigrateCommand: StoreCommand, DatabaseCommand {
 
     func run(in context: CommandContext) throws {
         let loaded = try loadMigrations(in: context, allowsOutOfOrder: range.allowOutOfOrder)
-        let target = try range.target(in: loaded.runner)
+        let range = try range.range(in: loaded.runner)
         let store = try openStore(
             loaded,
             for: adopt == nil || adoptsAtEachLaunch
                 ? .create(isTried: dryRun) : .change(isTried: dryRun),
             lockTimeout: run.lockTimeout(in: context),
             acceptsLostCommits: acceptLostCommits,
-            beforeCreating: { try $0.checkForDrafts(upTo: target, steps: range.steps) },
+            beforeCreating: { try $0.checkForDrafts(in: range) },
             in: context
         )
         let runner = store.runner
@@ -118,15 +118,10 @@ struct MigrateCommand: StoreCommand, DatabaseCommand {
         if !json { store.tellCreation(to: context) }
         var options = try run.options(in: context)
         options.verifiesUnchanged = verify
-        let adoption = try adopt.flatMap {
-            try store.adoption(from: $0, table: adopting.adoptTable, in: context)
-        }
+        let job = try MigrateJob(store, range, adopting, in: context)
+        let adoption = job.adoption
         if adopt == nil { try store.checkIsAdopted(in: context) }
-        try store.checkForDrafts(
-            upTo: target,
-            steps: range.steps,
-            besides: adoption?.identifiers ?? []
-        )
+        try job.checkForDrafts()
 
         #if DEBUG || ERASABLE
             if eraseOnSchemaChange, !dryRun,
@@ -139,13 +134,7 @@ struct MigrateCommand: StoreCommand, DatabaseCommand {
         // Otherwise the run itself does that.
         let cannotTry = dryRun && writer.configuration.readonly
         let hasWork =
-            try (adoption != nil || backup != nil || cannotTry)
-            && store.checkRun(
-                adopting: adoption,
-                upTo: target,
-                steps: range.steps,
-                options.transaction
-            )
+            try (adoption != nil || backup != nil || cannotTry) && job.check(options)
         if let backup, hasWork {
             try MigrationBackup.copy(writer, to: backup)
             if !json { context.errorOutput("Wrote the backup to \(backup.printable).") }
@@ -160,7 +149,7 @@ struct MigrateCommand: StoreCommand, DatabaseCommand {
             if hasWork, cannotTry, let path = store.path {
                 throw MigrationCLIError.cannotTryOut(path: path)
             }
-            return try preview(store, upTo: target, adoption, options, tellingTo: context)
+            return try preview(job, options, tellingTo: context)
         }
         // In one transaction with the run, if that is one.
         let isOneTransaction = options.transaction == .allOrNothing
@@ -169,38 +158,12 @@ struct MigrateCommand: StoreCommand, DatabaseCommand {
             guard !json, let recorded, !(recorded.isEmpty && adoptsAtEachLaunch) else { return }
             context.output(recorded.baselineSummary)
         }
-        if let adoption, !isOneTransaction {
-            recorded = try store.adoptBeforeRun(
-                adoption,
-                table: adopting.adoptTable,
-                upTo: target,
-                steps: range.steps,
-                options: options,
-                in: context
-            )
+        if adoption != nil, !isOneTransaction {
+            recorded = try job.adopt(options, in: context)
             tellRecorded()
         }
         if !json { try store.tellNotes(to: context) }
         var isForgotten = false
-        func carryOut(_ options: MigrationOptions) throws -> MigrationReport {
-            if let adoption, isOneTransaction {
-                let report = try runner.migrateAllOrNothing(
-                    in: writer,
-                    recording: adoption.identifiers,
-                    upTo: target,
-                    steps: range.steps,
-                    options: options
-                )
-                tellRecorded()
-                return report
-            } else if let target {
-                return try runner.migrate(in: writer, upTo: target, options: options)
-            } else if let steps = range.steps {
-                return try runner.migrate(in: writer, steps: steps, options: options)
-            } else {
-                return try runner.migrate(in: writer, options: options)
-            }
-        }
         do {
             try context.report(
                 .applied,
@@ -211,11 +174,14 @@ struct MigrateCommand: StoreCommand, DatabaseCommand {
                 options: options,
                 json: json
             ) { options in
-                try store.afterAdopting(isOneTransaction ? [] : recorded ?? []) {
-                    try carryOut(options)
-                } forgotten: {
+                let report = try job.run(
+                    after: isOneTransaction ? [] : recorded ?? [],
+                    options
+                ) {
                     isForgotten = true
                 }
+                if adoption != nil, isOneTransaction { tellRecorded() }
+                return report
             }
         } catch {
             if isForgotten, !json {
@@ -227,29 +193,20 @@ struct MigrateCommand: StoreCommand, DatabaseCommand {
 
     /// Runs a dry run, including the adoption of another tool's database.
     private func preview(
-        _ store: OpenStore,
-        upTo target: String?,
-        _ adoption: MigrationAdoption?,
+        _ job: MigrateJob,
         _ options: MigrationOptions,
         tellingTo context: CommandContext
     ) throws {
         if !json {
-            store.tellIsNew(to: context)
-            try store.tellNotes(to: context)
+            job.store.tellIsNew(to: context)
+            try job.store.tellNotes(to: context)
         }
         try context.reportDryRun(
-            on: store,
-            recording: adoption,
+            on: job.store,
+            recording: job.adoption,
             options: options,
-            json: json
-        ) { options in
-            try store.runner.dryRun(
-                in: store.writer,
-                recording: adoption?.identifiers ?? [],
-                upTo: target,
-                steps: range.steps,
-                options: options
-            )
-        }
+            json: json,
+            job.dryRun
+        )
     }
 }

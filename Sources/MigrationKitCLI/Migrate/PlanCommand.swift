@@ -51,13 +51,13 @@ struct PlanCommand: StoreCommand, DatabaseCommand {
             allowsOutOfOrder: range.allowOutOfOrder,
             ofStranger: true
         )
-        let target = try range.target(in: loaded.runner)
+        let range = try range.range(in: loaded.runner)
         let store = try openStore(loaded, for: .plan, in: context)
         try store.checkIsAdopted(in: context)
         let steps = try store.runner.plannedSteps(
             in: store.writer,
-            upTo: target,
-            steps: range.steps,
+            recording: [],
+            range,
             transaction: allOrNothing ? .allOrNothing : .perStep
         )
         try store.folder?.checkForDrafts(in: steps.map(\.identifier))

@@ -80,7 +80,7 @@ struct RehearseCommand: StoreCommand, DatabaseCommand {
         // Nobody should wait for a report that can't be written.
         let file = try report.map(RehearsalFile.init)
         let loaded = try loadMigrations(in: context, allowsOutOfOrder: range.allowOutOfOrder)
-        let target = try range.target(in: loaded.runner)
+        let range = try range.range(in: loaded.runner)
         let migration = try run.options(in: context)
         let store = try openStore(
             loaded,
@@ -95,11 +95,7 @@ struct RehearseCommand: StoreCommand, DatabaseCommand {
             try store.adoption(from: $0, table: adopting.adoptTable, in: context)
         }
         if adopting.adopt == nil { try store.checkIsAdopted(in: context) }
-        try store.checkForDrafts(
-            upTo: target,
-            steps: range.steps,
-            besides: adoption?.identifiers ?? []
-        )
+        try store.checkForDrafts(in: range, besides: adoption?.identifiers ?? [])
         let notes = try json ? store.notes(with: adoption, in: context) : nil
         if !json {
             adoption?.notes.forEach { context.note($0) }
@@ -113,8 +109,8 @@ struct RehearseCommand: StoreCommand, DatabaseCommand {
         let result = try display.watch(options) { options in
             try store.runner.rehearse(
                 in: store.writer,
-                upTo: target,
-                steps: range.steps,
+                upTo: range.target,
+                steps: range.count,
                 recording: adoption?.identifiers ?? [],
                 copyInto: folder,
                 options: options

@@ -114,20 +114,18 @@ struct OpenStore {
     /// Throws if a run is about to apply drafts.
     ///
     /// - Parameters:
-    ///   - target: The last migration to apply; `nil` for all.
-    ///   - count: How many to apply at most; `nil` for all.
+    ///   - range: How far it goes.
     ///   - recorded: Migrations that are recorded as applied before the run.
     func checkForDrafts(
-        upTo target: String? = nil,
-        steps count: Int? = nil,
+        in range: MigrationRange,
         besides recorded: [String] = []
     ) throws {
         guard let folder, !folder.drafts.isEmpty else { return }
         let applied = try runner.appliedMigrationIdentifiers(in: writer).union(recorded)
         let identifiers = runner.migrationIdentifiers
-        let end = target.flatMap(identifiers.firstIndex) ?? identifiers.endIndex - 1
+        let end = range.target.flatMap(identifiers.firstIndex) ?? identifiers.endIndex - 1
         try folder.checkForDrafts(
-            in: identifiers[...end].filter { !applied.has($0) }.prefix(count ?? .max)
+            in: identifiers[...end].filter { !applied.has($0) }.prefix(range.count ?? .max)
         )
     }
 

@@ -22,7 +22,13 @@ extension GRDBMigrationRunner {
         steps count: Int? = nil,
         options: MigrationOptions = MigrationOptions()
     ) throws -> MigrationPreview {
-        try forwardRun(on: writer, upTo: targetIdentifier, steps: count, options: options).preview()
+        try dryRun(
+            in: writer,
+            recording: [],
+            upTo: targetIdentifier,
+            steps: count,
+            options: options
+        )
     }
 
     /// A dry run for a database in which another tool has recorded applied steps: they are first
@@ -44,37 +50,13 @@ extension GRDBMigrationRunner {
         steps count: Int? = nil,
         options: MigrationOptions = MigrationOptions()
     ) throws -> MigrationPreview {
-        guard !identifiers.isEmpty else {
-            return try dryRun(in: writer, upTo: targetIdentifier, steps: count, options: options)
-        }
-        return try recordingFirst(identifiers).dryRun(
-            in: writer,
-            upTo: targetIdentifier,
-            steps: count,
-            options: options
-        )
-    }
-
-    /// Records steps as applied and applies the pending ones, in one transaction.
-    ///
-    /// - Parameters:
-    ///   - identifiers: The steps to record, unless another process has recorded them meanwhile.
-    ///   - options: How the run works, which is all or nothing.
-    /// - Throws: What ``migrate(in:options:)`` throws; nothing is recorded then.
-    package func migrateAllOrNothing(
-        in writer: any DatabaseWriter,
-        recording identifiers: [String],
-        upTo targetIdentifier: String?,
-        steps count: Int?,
-        options: MigrationOptions
-    ) throws -> MigrationReport {
-        try recordingFirst(identifiers)
-            .forwardRun(on: writer, upTo: targetIdentifier, steps: count, options: options)
-            .run()
+        let runner = identifiers.isEmpty ? self : try recordingFirst(identifiers)
+        let range = MigrationRange(upTo: targetIdentifier, steps: count)
+        return try runner.forwardRun(on: writer, range, options: options).preview()
     }
 
     /// The same runner, but it begins by recording steps as applied.
-    private func recordingFirst(_ identifiers: [String]) throws -> GRDBMigrationRunner {
+    func recordingFirst(_ identifiers: [String]) throws -> GRDBMigrationRunner {
         let bootstrap = integration.bootstrapSchema
         // The hook runs in the transaction, before the plan is made again.
         let integration = Integration(
@@ -115,8 +97,7 @@ extension GRDBMigrationRunner {
         try plannedSteps(
             in: writer,
             recording: [],
-            upTo: targetIdentifier,
-            steps: count,
+            MigrationRange(upTo: targetIdentifier, steps: count),
             transaction: transaction
         )
     }
@@ -125,14 +106,12 @@ extension GRDBMigrationRunner {
     package func plannedSteps(
         in writer: any DatabaseWriter,
         recording identifiers: [String],
-        upTo targetIdentifier: String?,
-        steps count: Int?,
+        _ range: MigrationRange,
         transaction: MigrationTransaction
     ) throws -> [Step] {
         let run = try forwardRun(
             on: writer,
-            upTo: targetIdentifier,
-            steps: count,
+            range,
             recording: identifiers,
             options: MigrationOptions(transaction: transaction)
         )

@@ -179,7 +179,7 @@ extension GRDBMigrationRunner {
         in writer: any DatabaseWriter,
         options: MigrationOptions = MigrationOptions()
     ) throws -> MigrationReport {
-        try forwardRun(on: writer, options: options).run()
+        try migrate(in: writer, MigrationRange(), options: options)
     }
 
     /// Applies the pending steps up to one of them, then verifies the database.
@@ -201,7 +201,7 @@ extension GRDBMigrationRunner {
         upTo targetIdentifier: String,
         options: MigrationOptions = MigrationOptions()
     ) throws -> MigrationReport {
-        try forwardRun(on: writer, upTo: targetIdentifier, options: options).run()
+        try migrate(in: writer, MigrationRange(upTo: targetIdentifier), options: options)
     }
 
     /// Applies the first pending steps, then verifies the database.
@@ -219,7 +219,24 @@ extension GRDBMigrationRunner {
         steps count: Int,
         options: MigrationOptions = MigrationOptions()
     ) throws -> MigrationReport {
-        try forwardRun(on: writer, steps: count, options: options).run()
+        try migrate(in: writer, MigrationRange(steps: count), options: options)
+    }
+
+    /// Records steps as applied, applies the pending ones of a range, and verifies the database.
+    ///
+    /// - Parameters:
+    ///   - identifiers: The steps to record, unless another process has recorded them meanwhile.
+    ///   - range: How far the run goes.
+    ///   - options: How the run works: all or nothing, if there are steps to record.
+    /// - Throws: What ``migrate(in:options:)`` throws. Nothing is recorded then.
+    package func migrate(
+        in writer: any DatabaseWriter,
+        recording identifiers: [String] = [],
+        _ range: MigrationRange,
+        options: MigrationOptions
+    ) throws -> MigrationReport {
+        let runner = identifiers.isEmpty ? self : try recordingFirst(identifiers)
+        return try runner.forwardRun(on: writer, range, options: options).run()
     }
 
     /// Records steps as applied without running them.
@@ -268,19 +285,17 @@ extension GRDBMigrationRunner {
     /// Records steps as applied without running them, if the run that follows isn't refused.
     ///
     /// - Parameters:
-    ///   - targetIdentifier: The last step that the run is to apply; `nil` for all.
-    ///   - count: How many steps at most; `nil` for all.
+    ///   - range: How far the run is to go.
     ///   - options: How the run works.
     /// - Throws: What ``baseline(in:options:choosing:)`` throws, and what a run would throw before its
     ///   first step. Nothing is recorded then.
     package func baseline(
         in writer: any DatabaseWriter,
-        beforeRunUpTo targetIdentifier: String?,
-        steps count: Int?,
+        before range: MigrationRange,
         options: MigrationOptions,
         choosing choose: (Database) throws -> [String]
     ) throws -> [String] {
-        let run = try forwardRun(on: writer, upTo: targetIdentifier, steps: count, options: options)
+        let run = try forwardRun(on: writer, range, options: options)
         return try baseline(in: writer, options: options, choosing: choose) { db in
             _ = try run.plan(db)
         }
@@ -354,17 +369,18 @@ extension GRDBMigrationRunner {
 
     func forwardRun(
         on writer: any DatabaseWriter,
-        upTo targetIdentifier: String? = nil,
-        steps count: Int? = nil,
+        _ range: MigrationRange,
         recording recorded: [String] = [],
         options: MigrationOptions
     ) throws -> ForwardRun {
-        if let count, count < 0 { throw MigrationKitError.stepCountMustBeNonNegative(count) }
+        if let count = range.count, count < 0 {
+            throw MigrationKitError.stepCountMustBeNonNegative(count)
+        }
         return ForwardRun(
             self,
             on: writer,
-            through: try targetIdentifier.map(end(upTo:)) ?? registry.steps.endIndex,
-            limit: count ?? .max,
+            through: try range.target.map(end(upTo:)) ?? registry.steps.endIndex,
+            limit: range.count ?? .max,
             recording: recorded,
             options: options
         )

@@ -40,8 +40,7 @@ extension GRDBMigrationRunner {
         try Rehearsal(
             runner: self,
             writer: writer,
-            target: targetIdentifier,
-            count: count,
+            range: MigrationRange(upTo: targetIdentifier, steps: count),
             recorded: identifiers,
             folder: folder,
             options: options
@@ -53,8 +52,7 @@ extension GRDBMigrationRunner {
 private struct Rehearsal {
     let runner: GRDBMigrationRunner
     let writer: any DatabaseWriter
-    let target: String?
-    let count: Int?
+    let range: MigrationRange
     let recorded: [String]
     let folder: String?
     let options: RehearsalOptions
@@ -100,8 +98,8 @@ private struct Rehearsal {
         get throws {
             try runner.plannedSteps(
                 in: writer,
-                upTo: target,
-                steps: count,
+                recording: [],
+                range,
                 transaction: options.migration.transaction
             )
         }
@@ -219,13 +217,7 @@ private struct Rehearsal {
         if !recorded.isEmpty {
             try runner.baseline(in: copy, options: options) { _ in recorded }
         }
-        if let target {
-            try runner.migrate(in: copy, upTo: target, options: options)
-        } else if let count {
-            try runner.migrate(in: copy, steps: count, options: options)
-        } else {
-            try runner.migrate(in: copy, options: options)
-        }
+        _ = try runner.migrate(in: copy, range, options: options)
     }
 
     private func verify(

@@ -110,13 +110,14 @@ struct RangeOptions: ParsableArguments {
         }
     }
 
-    /// The last migration to apply, if one is named.
-    func target(in runner: GRDBMigrationRunner) throws -> String? {
+    /// How far the run goes.
+    func range(in runner: GRDBMigrationRunner) throws -> MigrationRange {
         if let steps, steps < 0 {
             throw MigrationKitError.stepCountMustBeNonNegative(steps)
         }
-        return try to.map {
+        let target = try to.map {
             try runner.identifier($0, else: MigrationKitError.unknownMigrationTarget)
         }
+        return MigrationRange(upTo: target, steps: steps)
     }
 }
