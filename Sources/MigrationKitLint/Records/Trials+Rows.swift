@@ -77,7 +77,7 @@ extension Trials {
     }
 
     /// Gives a column of a foreign key values together with the row that it refers to.
-    private func changesWithParents(
+    func changesWithParents(
         of column: SchemaModel.Column,
         _ table: SchemaModel.Table,
         literalsIn expression: String

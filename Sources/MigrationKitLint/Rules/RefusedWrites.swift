@@ -9,15 +9,15 @@ enum RefusedWrites {
         guard let trials = step.trials, step.incomplete == nil, step.batches.isEmpty else { return }
         var shapes: Set<[String]> = []
         let copies = Set(step.rebuilds.flatMap(\.copies).map(\.statement.number))
+        let children = findings.judgesOrphans(of: step) ? step.writtenChildren : [:]
         let judged = step.statements.filter { statement in
             statement.failure == nil
                 && (statement.computesWithRows || step.indexesNewColumns(statement)
-                    || step.setsPartOfKey(statement))
+                    || step.setsPartOfKey(statement) || children[statement.number] != nil)
                 && !step.refusesOnPurpose(statement)
         }
         guard let last = judged.last else { return }
-        var refusals = Refusals(step: step, trials: trials, last: last.number)
-        let judgesOrphans = findings.judgesOrphans(of: step)
+        var refusals = Refusals(step: step, trials: trials, last: last.number, children)
         for statement in judged {
             // The demands of a rebuild are counted there.
             if copies.contains(statement.number),
@@ -34,14 +34,14 @@ enum RefusedWrites {
                 let refusal = refusals.first(
                     of: statement,
                     reading: sources.map(\.table.name),
-                    into: judgesOrphans ? child(writtenBy: statement, step) : nil,
                     after: setups(for: statement, sources, trials)
                 )
             else { continue }
-            guard case .failure(let failure) = refusal else {
-                if case .orphans(let table) = refusal {
-                    findings.addOrphans(in: table, at: statement)
-                }
+            let failure: StatementFailure
+            switch refusal {
+            case .failure(let refused): failure = refused
+            case .orphans:
+                findings.addOrphans(in: children[statement.number]?.name ?? "", at: statement)
                 continue
             }
             let names = listed(sources.map(\.table.name).sorted())
@@ -55,16 +55,6 @@ enum RefusedWrites {
                     ? "Decide first which of the rows that become equal stays, and how the others differ."
                     : "Leave such rows out with a WHERE, or change them first."
             )
-        }
-    }
-
-    /// The table with foreign keys that a statement writes, as it is called after the migration.
-    private static func child(writtenBy statement: StatementRecord, _ step: StepRecord) -> String? {
-        switch statement.kind {
-        case .insert(let name, _), .update(let name, _):
-            step.names(of: name).lazy.compactMap(step.after.table)
-                .first { !$0.foreignKeys.isEmpty }?.name
-        default: nil
         }
     }
 
@@ -123,7 +113,13 @@ enum RefusedWrites {
             let equal = (all.map { [$0] } + together).flatMap {
                 trials.equalRows($0, table, fitting: true)
             }
-            return (changes.map { [$0] } + equal).map { Setup(tables: [table.name], updates: $0) }
+            // Values that another table knows, and the parent of this statement's rows may not.
+            let elsewhere = all.flatMap {
+                trials.changesWithParents(of: $0, table, literalsIn: "")
+            }
+            return (changes.map { [$0] } + equal + elsewhere).map {
+                Setup(tables: [table.name], updates: $0)
+            }
         }
         // Generated rows may be none of those that it means.
         let meant = statement.parsed.condition(in: statement.text).flatMap { condition in
@@ -165,6 +161,10 @@ private struct Setup: Hashable {
 private struct Refusals {
     let step: StepRecord
     let trials: Trials
+    /// The tables with foreign keys that statements write, by their numbers.
+    let children: [Int: SchemaModel.Table]
+    /// All names of these tables and of their parents, in lower case: what becomes of their rows later counts.
+    private let related: Set<String>
     /// The last statement that is asked for.
     let last: Int
     private var known: [Setup: Result] = [:]
@@ -183,45 +183,45 @@ private struct Refusals {
 
     enum Refusal {
         case failure(StatementFailure)
-        /// It writes rows into this table that refer to none.
-        case orphans(String)
+        /// It writes rows that refer to none.
+        case orphans
     }
 
-    init(step: StepRecord, trials: Trials, last: Int) {
-        (self.step, self.trials, self.last) = (step, trials, last)
+    init(step: StepRecord, trials: Trials, last: Int, _ children: [Int: SchemaModel.Table]) {
+        (self.step, self.trials, self.children) = (step, trials, children)
+        self.last = children.isEmpty ? last : step.statements.count - 1
+        related = children.values.reduce(into: []) { names, child in
+            for table in [child.name] + child.foreignKeys.map(\.table) {
+                names.formUnion(step.names(of: table))
+            }
+        }
     }
 
     /// What is refused of a statement for some rows for which all work on which it depends.
-    ///
-    /// - Parameter child: The table that it writes, if its foreign keys are of interest.
     mutating func first(
         of statement: StatementRecord,
         reading tables: [String],
-        into child: String?,
         after setups: [Setup]
     ) -> Refusal? {
         let needed = step.statements(leadingTo: statement.number).dropLast()
-        let end = child == nil ? statement.number : step.statements.count - 1
+        let child = children[statement.number]
+        let end = child == nil ? statement.number : last
         // The others get theirs.
         let rest = runs / 2
         for setup in setups {
             guard let result = result(after: setup, upTo: end, leaving: rest) else { return nil }
-            let refusal: Refusal
-            var judged = tables
+            guard needed.allSatisfy({ result.failures[$0] == nil }) else { continue }
             if let failure = result.failures[statement.number] {
-                guard failure.dependsOnRows else { continue }
-                refusal = .failure(failure)
-            } else {
-                guard let child, !setup.updates.isEmpty, result.failures.isEmpty,
-                    result.orphans[child, default: 0] > trials.results.orphans[child, default: 0]
-                else { continue }
-                refusal = .orphans(child)
-                judged = trials.schema.tables.values.map(\.name)
-            }
-            if needed.allSatisfy({ result.failures[$0] == nil }),
-                setup.updates.isEmpty || !makesOrphans(setup, in: judged)
+                if failure.dependsOnRows, !statement.parsed.hasConflictClause,
+                    setup.updates.isEmpty || !makesOrphans(setup, in: tables)
+                {
+                    return .failure(failure)
+                }
+            } else if let child, result.failures.isEmpty, !setup.updates.isEmpty,
+                let count = result.orphans[child.name], !makesOrphans(setup, in: everyTable),
+                count > orphans(in: child, after: setup, without: statement.number)
             {
-                return refusal
+                return .orphans
             }
         }
         return nil
@@ -234,26 +234,47 @@ private struct Refusals {
         leaving rest: Int
     ) -> Result? {
         if let known = known[setup], known.last >= number { return known }
-        let all = step.statements(about: Set(setup.tables.map(\.foldedName)))
-            .filter { $0 <= max(last, number) }
+        let all = statements(about: setup).filter { $0 <= last }
         // Twice as far, so that a statement isn't run again for each that follows, nor hundreds for one.
         let needed = all.count { $0 <= number }
         let numbers = Array(all.prefix(2 * needed))
         guard runs - numbers.count >= rest else { return nil }
         runs -= numbers.count
         let isAll = numbers.count == all.count
-        let end = max(isAll ? max(last, number) : numbers.last ?? number, number)
+        let end = isAll ? last : max(numbers.last ?? number, number)
         let result =
             trials.outcomes(after: setup.updates, of: numbers) { database, outcomes in
                 let failures = outcomes.enumerated().reduce(into: [Int: StatementFailure]()) {
                     $0[$1.offset] = $1.element.failure
                 }
-                let orphans = end == step.statements.count - 1 ? database.orphanCounts() : [:]
-                return Result(failures: failures, orphans: orphans, last: end)
+                let counts = !children.isEmpty && end == last
+                return Result(
+                    failures: failures,
+                    orphans: counts ? database.orphanCounts() : [:],
+                    last: end
+                )
             } ?? Result(last: end)
         known[setup] = result
         return result
     }
+
+    private func statements(about setup: Setup) -> [Int] {
+        step.statements(about: related.union(setup.tables.map(\.foldedName)))
+    }
+
+    /// How many rows of a table lack their parent if one of the statements isn't run.
+    private func orphans(
+        in child: SchemaModel.Table,
+        after setup: Setup,
+        without number: Int
+    ) -> Int {
+        let others = statements(about: setup).filter { $0 != number }
+        return trials.outcomes(after: setup.updates, of: others) { database, _ in
+            database.orphanCount(in: child.name)
+        } ?? .max
+    }
+
+    private var everyTable: [String] { trials.schema.tables.values.map(\.name) }
 
     /// Rows without a parent from before prove nothing.
     private func makesOrphans(_ setup: Setup, in tables: [String]) -> Bool {
@@ -286,6 +307,30 @@ extension StatementRecord {
 }
 
 extension StepRecord {
+    /// The tables, as they are after the migration, whose foreign keys statements give values that they read, by
+    /// the numbers of the statements.
+    fileprivate var writtenChildren: [Int: SchemaModel.Table] {
+        statements.reduce(into: [:]) { children, statement in
+            switch statement.kind {
+            case .insert(let name, _) where statement.parsed.hasKeywordAnywhere("SELECT"):
+                children[statement.number] = child(name, statement.parsed.insertedColumns)
+            case .update(let name, _) where statement.parsed.setsMoreThanLiterals:
+                let written = statement.actions.filter { $0.kind == .update && $0.cause == nil }
+                children[statement.number] = child(name, written.compactMap(\.detail))
+            default: return
+            }
+        }
+    }
+
+    /// - Parameter columns: Those that are written; `nil` for all.
+    private func child(_ name: String, _ columns: [String]?) -> SchemaModel.Table? {
+        names(of: name).lazy.compactMap(after.table).first { table in
+            table.foreignKeys.flatMap(\.columns).contains { column in
+                columns?.contains { $0.isSameName(as: column) } ?? true
+            }
+        }
+    }
+
     /// Whether an `UPDATE` gives rows the same value in a column of a key of several.
     fileprivate func setsPartOfKey(_ statement: StatementRecord) -> Bool {
         guard case .update(let name, conflict: nil) = statement.kind,
