@@ -173,7 +173,10 @@ public enum MigrationCLI {
 
     static func run(arguments: [String], context: CommandContext) throws {
         try Program.$host.withValue(context.host) {
-            try Program.$meaning.withValue(Program.Meaning { meaning(of: $0, after: $1) }) {
+            let meaning = Program.Meaning {
+                Habits.meaning(of: $0, after: $1, commands: RootCommand.subcommandNames)
+            }
+            try Program.$meaning.withValue(meaning) {
                 do {
                     try parseAndRun(arguments: arguments, context: context)
                 } catch {
@@ -236,45 +239,6 @@ public enum MigrationCLI {
         return NarrowHelp(text(10_000), width: columns).text
     }
 
-    /// Names of the commands in other tools.
-    private static let namesElsewhere = [
-        "up": "migrate", "apply": "migrate", "run": "migrate", "latest": "migrate",
-        "head": "migrate", "goto": "migrate --to", "down": "rollback", "revert": "rollback",
-        "undo": "rollback", "reset": "rollback", "new": "create",
-        "add": "create", "make": "create", "generate": "create", "setup": "init",
-        "info": "status", "ls": "status", "list": "status", "current": "status",
-        "version": "status", "config": "status --show-settings", "log": "history",
-        "validate": "verify", "check": "verify", "force": "baseline", "stamp": "baseline",
-        "fix": "repair", "recover": "salvage", "dump": "schema-dump", "load": "schema-load",
-        "diff": "schema-diff", "keygen": "key generate", "rotate": "key rotate",
-        "sql": "query", "select": "query", "console": "shell", "sqlcipher": "shell",
-        "completion": "completions",
-    ]
-
-    /// What other tools call all migrations, or one of them by its place.
-    private static let wordsOfPlaces: Set = [
-        "all", "everything", "pending", "newest", "last", "next", "forward", "tip", "base", "zero",
-        "first",
-        "previous", "prev", "now",
-    ]
-
-    /// What a word means that stands after the name of a command, where a database's could stand.
-    ///
-    /// - Returns: What to type instead; `nil` if it is no word of this tool or of another one.
-    static func meaning(of word: String, after command: String) -> String? {
-        let word = word.lowercased()
-        if word == "help" { return "'\(command) --help' lists what it takes." }
-        if RootCommand.subcommandNames.contains(word) {
-            return word == command
-                ? "Give '\(command)' once." : "'\(word)' is a command of its own."
-        }
-        if let here = namesElsewhere[word] {
-            return here == command
-                ? "'\(command)' alone does that: leave out '\(word)'." : "Did you mean '\(here)'?"
-        }
-        return wordsOfPlaces.contains(word) ? "'\(command) --help' lists what it takes." : nil
-    }
-
     /// Throws if the command doesn't exist. Otherwise the parser would complain about its options.
     ///
     /// - Returns: The command, and the remaining words.
@@ -290,13 +254,15 @@ public enum MigrationCLI {
             guard !word.hasPrefix("-"), !subcommands.isEmpty else { break }
             guard let next = subcommands.first(where: { $0.isNamed(word) }) else {
                 if word == "help" { break }
-                let names = command.subcommandNames
-                let meant = namesElsewhere[word].flatMap { here in
-                    names.contains { here == $0 || here.hasPrefix("\($0) ") } ? here : nil
-                }
+                let isRoot = command == RootCommand.self
                 throw MigrationCLIError.unknownCommand(
                     word,
-                    nearest: meant ?? nearest(to: word, among: names)
+                    nearest: Habits.command(
+                        word,
+                        in: isRoot ? nil : command.configuration.commandName,
+                        before: rest.dropFirst().first,
+                        among: command.subcommandNames
+                    )
                 )
             }
             command = next

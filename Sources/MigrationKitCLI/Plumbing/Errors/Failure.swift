@@ -257,7 +257,8 @@ struct Failure {
             return
         }
         let full = parser.fullMessage(for: error)
-        let message = parser.message(for: error)
+        let see = full.split(separator: "\n").last { $0.hasPrefix("  See ") } ?? ""
+        let message = Habits.correct(parser.message(for: error), String(see), in: parser)
         let usage = full.split(separator: "\n").filter {
             $0.hasPrefix("Usage:") || $0.hasPrefix("  See ")
         }
