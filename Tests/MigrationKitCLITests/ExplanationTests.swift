@@ -136,6 +136,30 @@ import Testing
         }
     }
 
+    /// As people paste them.
+    @Test(arguments: [
+        ("near \"FOO\": syntax error", "syntax error"), ("exit code 65", "exit code 65"),
+        ("exit status 65", "exit code 65"), ("prompt dismissed", "The prompt was dismissed"),
+        ("ERROR mlock() returned -1 errno=12", "out of memory"),
+        ("mlock ... errno=12", "out of memory"),
+        ("table notes already exists", "already exists"), ("no such table: notes", "no such table"),
+        ("duplicate column name: tag", "already exists"),
+        ("table notes has no column named tag", "no such table"),
+    ])
+    func messageIsFound(_ pasted: String, _ title: String) {
+        #expect(ExplainAnswer(pasted)?.title == title)
+    }
+
+    @Test func answerTakesTheTerminalsWidth() throws {
+        let answer = try #require(ExplainAnswer("database is locked"))
+        for width in [50, 80, 120] {
+            let longest =
+                answer.text(width: width).split(separator: "\n")
+                .filter { !$0.contains("migrationkit-cli") }.map(\.count).max() ?? 0
+            #expect((width - 12...width).contains(longest), "\(longest) of \(width)")
+        }
+    }
+
     @Test func everyCommandIsOne() throws {
         for action in Explanation.all.flatMap(\.next) {
             guard let command = action.command, command != "--version" else { continue }
@@ -165,8 +189,9 @@ import Testing
             "NOT NULL constraint failed"
         ),
         ("SELECT * FROM missing", "no such table"),
-        ("CREATE TABLE t (i); CREATE TABLE t (i)", "no such table"),
-        ("CREATE TABLE t (i); ALTER TABLE t ADD COLUMN i", "no such table"),
+        ("CREATE TABLE t (i); CREATE TABLE t (i)", "already exists"),
+        ("CREATE TABLE t (i); ALTER TABLE t ADD COLUMN i", "already exists"),
+        ("SELECT FOO BAR BAZ", "syntax error"), ("SELECT 'a", "syntax error"),
         ("SELECT unheard_of()", "no such function"),
         ("SELECT 1 ORDER BY 1 COLLATE unheard_of", "no such function"),
         ("BEGIN; BEGIN", "cannot start a transaction within a transaction"),

@@ -39,8 +39,9 @@ struct ExplainAnswer: Encodable {
             (title, meaning) = (error.code, error.meaning)
             exitCodes = error.exitCodes
             if let explanation = Explanation.of(code: error.code) { add(explanation) }
-        } else if let status = ErrorCode.ExitStatus.meanings.first(where: { "\($0.code)" == words })
-        {
+        } else if let status = ErrorCode.ExitStatus.meanings.first(where: {
+            Self.spellings(ofExit: $0.code).contains(words.lowercased())
+        }) {
             title = "exit code \(status.code)"
             meaning = status.meaning.prefix(1).uppercased() + status.meaning.dropFirst() + "."
             codes = ErrorMeaning.all.filter { $0.exitCodes.contains(status.code) }.map(\.code)
@@ -52,6 +53,12 @@ struct ExplainAnswer: Encodable {
         } else {
             return nil
         }
+    }
+
+    /// How people write an exit code.
+    private static func spellings(ofExit code: Int32) -> [String] {
+        ["", "exit ", "exit code ", "exit status ", "exited with ", "code ", "status "]
+            .map { "\($0)\(code)" }
     }
 
     private mutating func add(_ explanation: Explanation) {
@@ -66,7 +73,14 @@ struct ExplainAnswer: Encodable {
     }
 
     /// For a terminal.
-    var text: String {
+    ///
+    /// - Parameter width: Its columns.
+    func text(width: Int) -> String {
+        func paragraph(_ text: String, mark: String = "") -> [String] {
+            let indent = String(repeating: " ", count: mark.count)
+            return text[...].wrapped(to: width - 2 - mark.count).enumerated()
+                .map { "  " + ($0.offset == 0 ? mark : indent) + $0.element }
+        }
         // A rule's page has its title.
         if LintRule(rawValue: title) != nil { return meaning }
         var lines = [title, ""] + paragraph(meaning)
@@ -98,12 +112,5 @@ struct ExplainAnswer: Encodable {
             lines += [""] + paragraph("Documentation: " + pages.joined(separator: ", "))
         }
         return lines.joined(separator: "\n")
-    }
-
-    /// Lines of at most 80 columns, the first with the mark.
-    private func paragraph(_ text: String, mark: String = "") -> [String] {
-        let indent = String(repeating: " ", count: mark.count)
-        return text[...].wrapped(to: MessageForm.standardWidth - 2 - mark.count).enumerated()
-            .map { "  " + ($0.offset == 0 ? mark : indent) + $0.element }
     }
 }

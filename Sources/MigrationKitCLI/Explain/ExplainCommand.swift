@@ -51,7 +51,7 @@ struct ExplainCommand: ContextCommand {
         if json {
             try context.printJSON(answer)
         } else {
-            context.output(answer.text)
+            context.output(answer.text(width: context.reportWidth))
         }
     }
 }
