@@ -184,7 +184,7 @@ extension KeyedFileCommand {
         _ body: (_ path: String, MigrationDatabaseOpenOptions) throws -> Value
     ) throws -> Value {
         context.settingsSource.use(settings.config)
-        let options = try database.resolved(in: context, isPlaintext: isPlaintext)
+        let options = try database.resolved(in: context, for: .change(), isPlaintext: isPlaintext)
         guard let path = options.dbPath else { throw MigrationCLIError.noDatabasePath }
         if !isPlaintext {
             try options.checkBeforeKey(file?.path ?? path, is: file?.is ?? .encrypted)

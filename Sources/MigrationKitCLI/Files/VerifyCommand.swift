@@ -200,6 +200,7 @@ struct VerifyCommand: StoreCommand, DatabaseCommand {
     ) throws -> DatabaseVerification {
         let options = try database.resolved(
             in: context,
+            for: .read,
             isPlaintext: encryption.noEncryption
         )
         guard let path = options.dbPath else { throw MigrationCLIError.noDatabasePath }
@@ -235,12 +236,16 @@ extension MigrationCLIHost {
             defer { release() }
             if options.keySource != nil { try options.checkBeforeKey(path, is: .encrypted) }
             let key = try options.key()
+            var opening = options.opening(store?.options ?? .init())
+            if options.acceptsDoubleQuotedStrings {
+                opening.acceptsDoubleQuotedStringLiterals = true
+            }
             return DatabaseVerification(
                 path,
                 form: key.map { .encrypted($0, cipher: options.cipher) } ?? .plaintext(),
                 runner: runner,
                 requiredIndexes: requiredIndexes,
-                opening: options.opening(store?.options ?? .init())
+                opening: opening
             )
         }
         // A host opens the database itself, since it may register functions that the schema uses.

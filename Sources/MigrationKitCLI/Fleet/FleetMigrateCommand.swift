@@ -50,7 +50,7 @@ struct FleetMigrateCommand: FleetJob, MigrationsCommand {
     func run(in context: CommandContext) throws {
         let loaded = try loadMigrations(in: context, allowsOutOfOrder: range.allowOutOfOrder)
         let runner = loaded.runner
-        let range = try range.range(in: runner)
+        let range = try range.resolved(in: runner)
         let options = try run.options(in: context)
         let isDry = dryRun
         try runFleet(in: context, limits: limits) { visit, record in

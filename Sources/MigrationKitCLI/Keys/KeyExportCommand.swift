@@ -52,7 +52,7 @@ struct KeyExportCommand: DatabaseUsing {
 
     func run(in context: CommandContext) throws {
         context.settingsSource.use(settings.config)
-        let options = try database.resolved(in: context)
+        let options = try database.resolved(in: context, for: .read)
         guard try options.onlyKeySource() != nil else { throw CommandError.noKeyToExport }
         context.keySource.note(options.namedKeySource)
         defer { context.release(options.keySource) }

@@ -102,7 +102,7 @@ struct MigrateCommand: StoreCommand, DatabaseCommand {
 
     func run(in context: CommandContext) throws {
         let loaded = try loadMigrations(in: context, allowsOutOfOrder: range.allowOutOfOrder)
-        let range = try range.range(in: loaded.runner)
+        let range = try range.resolved(in: loaded.runner)
         let store = try openStore(
             loaded,
             for: adopt == nil || adoptsAtEachLaunch
@@ -158,8 +158,9 @@ struct MigrateCommand: StoreCommand, DatabaseCommand {
             guard !json, let recorded, !(recorded.isEmpty && adoptsAtEachLaunch) else { return }
             context.output(recorded.baselineSummary)
         }
+        let before = try job.adopt(options, in: context)
         if adoption != nil, !isOneTransaction {
-            recorded = try job.adopt(options, in: context)
+            recorded = before
             tellRecorded()
         }
         if !json { try store.tellNotes(to: context) }
@@ -174,12 +175,7 @@ struct MigrateCommand: StoreCommand, DatabaseCommand {
                 options: options,
                 json: json
             ) { options in
-                let report = try job.run(
-                    after: isOneTransaction ? [] : recorded ?? [],
-                    options
-                ) {
-                    isForgotten = true
-                }
+                let report = try job.run(after: before, options) { isForgotten = true }
                 if adoption != nil, isOneTransaction { tellRecorded() }
                 return report
             }

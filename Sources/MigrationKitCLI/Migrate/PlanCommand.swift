@@ -51,7 +51,7 @@ struct PlanCommand: StoreCommand, DatabaseCommand {
             allowsOutOfOrder: range.allowOutOfOrder,
             ofStranger: true
         )
-        let range = try range.range(in: loaded.runner)
+        let range = try range.resolved(in: loaded.runner)
         let store = try openStore(loaded, for: .plan, in: context)
         try store.checkIsAdopted(in: context)
         let steps = try store.runner.plannedSteps(

@@ -80,7 +80,7 @@ struct RehearseCommand: StoreCommand, DatabaseCommand {
         // Nobody should wait for a report that can't be written.
         let file = try report.map(RehearsalFile.init)
         let loaded = try loadMigrations(in: context, allowsOutOfOrder: range.allowOutOfOrder)
-        let range = try range.range(in: loaded.runner)
+        let range = try range.resolved(in: loaded.runner)
         let migration = try run.options(in: context)
         let store = try openStore(
             loaded,
@@ -91,11 +91,10 @@ struct RehearseCommand: StoreCommand, DatabaseCommand {
         if store.writer.configuration.readonly, let path = store.path {
             throw CommandError.unwritable(path)
         }
-        let adoption = try adopting.adopt.flatMap {
-            try store.adoption(from: $0, table: adopting.adoptTable, in: context)
-        }
+        let job = try MigrateJob(store, range, adopting, in: context)
+        let adoption = job.adoption
         if adopting.adopt == nil { try store.checkIsAdopted(in: context) }
-        try store.checkForDrafts(in: range, besides: adoption?.identifiers ?? [])
+        try job.checkForDrafts()
         let notes = try json ? store.notes(with: adoption, in: context) : nil
         if !json {
             adoption?.notes.forEach { context.note($0) }

@@ -133,7 +133,9 @@ public struct MigrationCLIHost: Sendable {
                 cipher: options.cipher
             )
         }
-        return try options.open(path, options.opening())
+        var opening = options.opening()
+        opening.acceptsDoubleQuotedStringLiterals = options.acceptsDoubleQuotedStrings
+        return try options.open(path, opening)
     }
 }
 

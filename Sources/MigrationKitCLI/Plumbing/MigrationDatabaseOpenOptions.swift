@@ -186,7 +186,6 @@ public struct MigrationDatabaseOpenOptions: Equatable, Sendable {
         opening.busyTimeout = busyTimeout
         opening.purpose = purpose.ofOpening
         if purpose.forbidsWriting { opening.isReadOnly = true }
-        if acceptsDoubleQuotedStrings { opening.acceptsDoubleQuotedStringLiterals = true }
         return opening
     }
 

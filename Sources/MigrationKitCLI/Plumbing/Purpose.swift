@@ -33,7 +33,7 @@ enum Purpose: Equatable {
     /// To fill it at another path, its draft's.
     case fill(draft: String)
 
-    /// The same for the file.
+    /// What becomes of the file, which its opening decides by.
     var ofOpening: Opening.Purpose {
         switch self {
         case .read, .plan, .query, .shell, .inspect, .change(isTried: true), .create(isTried: true):

@@ -38,14 +38,14 @@ extension MigrationDatabaseOpenOptions {
         var found = self
         if case .keyStore = source {
             do {
-                found.purpose = .inspect
-                found.cipher = try found.open { key in
+                var looking = self
+                looking.purpose = .inspect
+                found.cipher = try looking.open { key in
                     guard let key, let settings = try search.settings(of: key) else {
                         throw EncryptedDatabaseError.wrongKey(path: path)
                     }
                     return settings
                 }
-                found.purpose = purpose
             } catch EncryptedDatabaseError.wrongKey {
                 return self
             }

@@ -32,7 +32,7 @@ struct KeyedDatabaseOptions: ParsableArguments {
     ///   - isPlaintext: Whether an option says that the database isn't encrypted.
     func resolved(
         in context: CommandContext,
-        for purpose: Purpose = .read,
+        for purpose: Purpose,
         isPlaintext: Bool = false
     ) throws -> MigrationDatabaseOpenOptions {
         context.warn(about: secret)

@@ -111,7 +111,7 @@ struct RangeOptions: ParsableArguments {
     }
 
     /// How far the run goes.
-    func range(in runner: GRDBMigrationRunner) throws -> MigrationRange {
+    func resolved(in runner: GRDBMigrationRunner) throws -> MigrationRange {
         if let steps, steps < 0 {
             throw MigrationKitError.stepCountMustBeNonNegative(steps)
         }

@@ -36,6 +36,7 @@ private struct SettingsReport: Encodable {
         let settings = try context.settings()
         let opening = try command.database.resolved(
             in: context,
+            for: .read,
             isPlaintext: command.encryption.noEncryption
         )
         let source = try opening.onlyKeySource()
